@@ -1177,7 +1177,7 @@ func lifecycleRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.recreation.lostNode", "Required"},
 		},
 		"RecreationVMID": {
-			reason: "What is made anew gets another VMID.",
+			reason: "What is created again gets another VMID.",
 			spec:   `{vmid: 100, recreation: {lostNode: pve1, token: a}}`,
 			want:   []string{"spec.forProvider", "vmid must be left out"},
 		},

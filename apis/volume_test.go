@@ -120,7 +120,7 @@ func TestVolumeRefChange(t *testing.T) {
 			before: `{disks: [{name: data, volumeRef: {name: d}}]}`, after: `{disks: [{name: data, volumeRef: {name: e}}]}`, want: []string{cannot},
 		},
 		"Gone": {
-			reason: "A disk in place of a Volume would be made anew.",
+			reason: "A disk in place of a Volume would be created again.",
 			before: `{disks: [{name: data, volumeRef: {name: d}}]}`, after: `{disks: [{name: data, size: 1G}]}`, want: []string{cannot},
 		},
 		"Options": {

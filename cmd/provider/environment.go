@@ -91,7 +91,7 @@ func environmentCredentials(getenv func(string) string) (proxmox.Credentials, er
 		return credentials, nil
 	}
 	if len(found) > 1 {
-		err = errors.Errorf("%w, and %s does not count beside %s", err, found[1], found[0])
+		err = errors.Errorf("%w, and %s cannot be combined with %s", err, found[1], found[0])
 	}
 	return proxmox.Credentials{}, errors.Wrapf(err,
 		"cannot use %[1]sTOKEN, %[1]sTOKEN_ID with %[1]sTOKEN_SECRET, or %[1]sUSERNAME with %[1]sPASSWORD", prefix)

@@ -60,7 +60,7 @@ type options struct {
 	// and namespace are those of the one that it stands in for.
 	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"Provider configuration where there is none named default." placeholder:"NAME"`
 
-	WatchLabelSelector   labelSelector `env:"WATCH_LABEL_SELECTOR" help:"Labels of the resources that this provider manages beside other providers: shard=a, or shard!=a. Default: all resources." placeholder:"SELECTOR"`
+	WatchLabelSelector   labelSelector `env:"WATCH_LABEL_SELECTOR" help:"Labels of the resources that this provider manages, if other providers manage others: shard=a, or shard!=a. Default: all resources." placeholder:"SELECTOR"`
 	WatchProviderConfigs []string      `env:"WATCH_PROVIDER_CONFIGS" help:"Names of the provider configurations whose resources this provider manages beside other providers. Default: all." placeholder:"NAME"`
 
 	ChecksumHosts          []string `env:"CHECKSUM_HOSTS" help:"Hosts, such as cloud.debian.org or *.fedoraproject.org, that the provider may read lists of checksums of Images from. Default: all." placeholder:"HOST"`

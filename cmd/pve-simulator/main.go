@@ -43,7 +43,7 @@ func main() {
 		exit(err)
 	}
 	if _, err := parser.Parse(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "pve-simulator --help tells what there is.")
+		fmt.Fprintln(os.Stderr, "See pve-simulator --help.")
 		exit(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -42,7 +42,7 @@ type options struct {
 	Address     string            `default:"127.0.0.1:8006" env:"PVE_SIMULATOR_ADDRESS" group:"network" help:"Address to listen on." placeholder:"HOST:PORT"`
 	NodeAddress map[string]string `group:"network" help:"Further address that reaches a node directly: --node-address pve2=127.0.0.1:8007." placeholder:"NODE=HOST:PORT"`
 	TLSDir      string            `env:"PVE_SIMULATOR_TLS_DIR" group:"network" help:"Folder for ca.crt, which clients trust, and server.crt and server.key; they are made if missing. Without one they are new at each start, and https://ADDRESS/_simulator/ca.crt has the first." placeholder:"FOLDER" type:"path"`
-	TLSHost     []string          `env:"PVE_SIMULATOR_TLS_HOST" group:"network" help:"Host name or address by which clients reach the server, beside localhost, 127.0.0.1 and that of --address, for a new certificate." placeholder:"HOST"`
+	TLSHost     []string          `env:"PVE_SIMULATOR_TLS_HOST" group:"network" help:"Host name or address by which clients reach the server, in addition to localhost, 127.0.0.1 and that of --address, for a new certificate." placeholder:"HOST"`
 
 	TokenFile        string `env:"PVE_SIMULATOR_TOKEN_FILE" group:"access" help:"File with lines user@realm!id=secret that set the secrets of API tokens." placeholder:"FILE" type:"existingfile"`
 	ControlTokenFile string `env:"PVE_SIMULATOR_CONTROL_TOKEN_FILE" group:"access" help:"File with the token that the page and the control API ask for. Without one they answer on loopback alone." placeholder:"FILE" type:"existingfile"`

@@ -118,7 +118,7 @@ func TestAccountOf(t *testing.T) {
 	}
 }
 
-// TestAccountsRemembered has the account of a tenant be found once, and anew as soon as a configuration has changed.
+// TestAccountsRemembered has the account of a tenant be found once, and again as soon as a configuration has changed.
 func TestAccountsRemembered(t *testing.T) {
 	quota := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(1))}}}
 	own, other := clusterProviderConfig("own"), clusterProviderConfig("other")
@@ -161,7 +161,7 @@ func TestAccountsRemembered(t *testing.T) {
 			other.Spec.Tenants = []v1alpha1.ProviderTenant{{Name: "a"}}
 			return k.Update(t.Context(), other)
 		}},
-		{reason: "A configuration that is gone counts no more, nor does one of its name that is made anew count for it.", want: 2, change: func() error {
+		{reason: "A configuration that is gone counts no more, nor does one of its name that is created again count for it.", want: 2, change: func() error {
 			if err := k.Delete(t.Context(), other); err != nil {
 				return err
 			}

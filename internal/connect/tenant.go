@@ -57,7 +57,7 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 		refused = t.CheckSpec(mg)
 	}
 	shown := mg.GetCondition(v1alpha1.TypeTenantAllowed).Reason != ""
-	if (warns || shown) && (refused != nil || t == nil || !shown || !toldByController(mg, warns)) {
+	if (warns || shown) && (refused != nil || t == nil || !shown || !reportedByController(mg, warns)) {
 		tenancy.ShowAllowed(mg, refused)
 	}
 	switch {
@@ -79,9 +79,9 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 	return nil
 }
 
-// toldByController reports whether the controller of a resource tells what its tenant may not have: of a VM that is there, and of a quota that is only warned
-// of.
-func toldByController(mg resource.Managed, warns bool) bool {
+// reportedByController is true if the controller of a resource reports what its tenant may not have: for a VM that exists, and for a quota that only
+// warns.
+func reportedByController(mg resource.Managed, warns bool) bool {
 	_, vm := tenancy.RecordedVM(mg)
 	return vm != "" && tenancy.IsMachine(mg) || warns && tenancy.WouldWaitFor(mg) != nil
 }
@@ -282,7 +282,7 @@ type GuestLister interface {
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 }
 
-// CheckVM checks a VM by what the cluster's list says of it, which is read anew before the VM is
+// CheckVM checks a VM by what the cluster's list says of it, which is read again before the VM is
 // refused. One that is not listed has its VMID alone.
 func CheckVM(ctx context.Context, in GuestLister, vmid int, check func(proxmox.Guest) error) error {
 	return tenancy.CheckListed(vmid, func(vmid int, fresh bool) (proxmox.Guest, error) { return guestOf(ctx, in, vmid, fresh) }, check)

@@ -555,7 +555,7 @@ func (w *tenantWorld) shows(tenant string, want map[string]string) {
 	})
 }
 
-// recounts changes a configuration in what no tenant needs, so that it counts anew.
+// recounts changes a configuration in what no tenant needs, so that it counts again.
 func (w *tenantWorld) recounts(pc providerconfig.Config) {
 	w.Helper()
 	if s := pc.Settings(); s.DefaultBridge == nil {

@@ -32,9 +32,9 @@ import (
 func TestRecreations(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
-		"lostanew":   {reason: "A VM whose creation was lost is made anew once, and what comes back is removed with consent.", run: madeAnew},
+		"lostanew":   {reason: "A VM whose creation was lost is created again once, and what comes back is removed with consent.", run: madeAnew},
 		"losthalf":   {reason: "A half clone that shows no UUID is left alone, whatever the spec consents to.", run: halfClone},
-		"notlost":    {reason: "A VM that is complete is never made anew, and neither is one of an old manifest.", run: notLost},
+		"notlost":    {reason: "A VM that is complete is never created again, and neither is one of an old manifest.", run: notLost},
 		"lostaway":   {reason: "A clone for a node that is lost is complete: it is set up once it is elsewhere.", run: lostAway},
 		"lostsource": {reason: "What a VM is made from must be elsewhere.", run: lostSource},
 	})
@@ -104,7 +104,7 @@ func madeAnew(w *world) {
 	w.ready()
 	if o := w.m.Observation().Recreation; o.State != v1alpha1.ActSucceeded || len(o.Remains) != 1 || int(o.Remains[0].VMID) != half ||
 		w.vmid() == half || w.vm().Node != "pve3" {
-		w.Errorf("VM %d is made anew on another node, got VM %d and %+v", half, w.vmid(), o)
+		w.Errorf("VM %d is created again on another node, got VM %d and %+v", half, w.vmid(), o)
 	}
 	uuid := w.m.Observation().Recreation.Remains[0].UUID
 	w.stop()
@@ -176,7 +176,7 @@ func notLost(w *world) {
 }
 
 // lostAway has the node die that a clone is for, while another one makes it: PVE goes on, and leaves it complete on the node that is off. Advice and act
-// agree that it is not made anew.
+// agree that it is not created again.
 func lostAway(w *world) {
 	w.pve.Inject(simulator.Fault{Task: "qmclone", Count: 1, Hold: true})
 	spec := ubuntu()

@@ -62,7 +62,7 @@ func (w *world) putBack(r v1alpha1.MachineRestoreInPlace, want v1alpha1.MachineA
 	return w.m.Observation().RestoreInPlace
 }
 
-// labelsBackups starts the provider anew as one with a shard, so that the safety backups it makes have the label by which this test's are told.
+// labelsBackups starts the provider again as one with a shard, so that the safety backups it makes have the label by which this test's are told.
 func (w *world) labelsBackups() {
 	w.stop()
 	w.options = func(mgr ctrl.Manager) kind.Options {

@@ -42,7 +42,7 @@ func TestRollbacks(t *testing.T) {
 		"offfirst":   {reason: "A VM that is to be off goes back once it is.", run: offFirst},
 		"memory":     {reason: "The run strategy decides after a snapshot with memory.", run: backToMemory},
 		"backwaits":  {reason: "A lock is waited for.", run: backWaits},
-		"importback": {reason: "A manifest that is applied anew takes no VM back.", run: importedBack},
+		"importback": {reason: "A manifest that is applied again takes no VM back.", run: importedBack},
 	})
 }
 
@@ -134,7 +134,7 @@ func importedBack(w *world) {
 	w.create(spec, func(m machine.Machine) { meta.SetExternalName(m, vmid) })
 	w.says(kind.TypeUpToDate, "RollbackRefused", "another rollback.token")
 	if n := w.tasks("qmrollback"); n > 0 || w.vm().Power != simulator.Running {
-		w.Errorf("a manifest that is applied anew asks for nothing, got %d rollbacks", n)
+		w.Errorf("a manifest that is applied again asks for nothing, got %d rollbacks", n)
 	}
 	if a := w.m.Observation().PowerAction; w.tasks("qmreset") > 0 || a == nil || !strings.HasPrefix(a.Result, "not done") {
 		w.Errorf("nor for a power action, got %+v", a)

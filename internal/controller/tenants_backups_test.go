@@ -193,7 +193,7 @@ func (w *tenantWorld) ownBackup() {
 	w.edit(b, func() { meta.AddAnnotations(b, map[string]string{tenancy.AnnotationBackup: text}) })
 	w.becomes(b, "is its own again", made)
 	w.edit(b, func() { delete(b.GetAnnotations(), tenancy.AnnotationBackupSignature) })
-	w.becomes(b, "is its own by what it says, and signed anew", func() bool { return made() && b.GetAnnotations()[tenancy.AnnotationBackupSignature] != "" })
+	w.becomes(b, "is its own by what it says, and signed again", func() bool { return made() && b.GetAnnotations()[tenancy.AnnotationBackupSignature] != "" })
 	w.restores(b)
 	w.remove(b)
 	w.eventually("the backup is removed, and no other", func() bool { return slices.Equal(w.backedUp(), others) })

@@ -139,6 +139,6 @@ func (w *tenantWorld) toldNothing(m machine.Machine, node string) {
 		w.Errorf("%s tells where a VM is: %s", m.GetName(), text)
 	}
 	if m.Observation().Recreation != nil || meta.GetExternalName(m) != meta.GetExternalName(w.m) {
-		w.Errorf("want nothing made anew for %s, got %+v, VM %s", m.GetName(), m.Observation().Recreation, meta.GetExternalName(m))
+		w.Errorf("want nothing created again for %s, got %+v, VM %s", m.GetName(), m.Observation().Recreation, meta.GetExternalName(m))
 	}
 }

@@ -145,7 +145,7 @@ func (w *tenantWorld) ownVolume() {
 	w.edit(v, func() { meta.AddAnnotations(v, map[string]string{tenancy.AnnotationVolume: text}) })
 	w.becomes(v, "is its own again", func() bool { return isSynced(v) })
 	w.edit(v, func() { delete(v.GetAnnotations(), tenancy.AnnotationVolumeSignature) })
-	w.becomes(v, "is its own by its VMs, and signed anew", func() bool {
+	w.becomes(v, "is its own by its VMs, and signed again", func() bool {
 		return isSynced(v) && v.GetAnnotations()[tenancy.AnnotationVolumeSignature] != ""
 	})
 	list()

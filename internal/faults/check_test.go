@@ -83,7 +83,7 @@ func (k *randomRun) calm() {
 }
 
 // isBlank reports whether the VM has no system, or is to be made without one, so that nobody in it hears a request to
-// restart. One that was adopted has none once it was destroyed and made anew.
+// restart. One that was adopted has none once it was destroyed and created again.
 func (k *randomRun) isBlank(l *subject) bool {
 	g, there := k.guest()
 	if !there {
@@ -143,7 +143,7 @@ func excuses() map[string]func(*randomRun) bool {
 		`is new and has no size`:          (*randomRun).isPulled,
 		`is not this resource's`:          (*randomRun).isTheirs,
 		`is protected: set protection to`: (*randomRun).isProtected,
-		`volume \S+ is attached as \w+ already`: func(k *randomRun) bool { // That of a clone that was made anew.
+		`volume \S+ is attached as \w+ already`: func(k *randomRun) bool { // That of a clone that was created again.
 			g, _ := k.pve.Guest(k.vmid())
 			return slices.ContainsFunc(k.m.Parameters().Disks, func(d v1alpha1.MachineDisk) bool {
 				return d.Volume != nil && *d.Volume != "" && strings.HasPrefix(effective(g)["scsi0"], *d.Volume+",")
@@ -151,7 +151,7 @@ func excuses() map[string]func(*randomRun) bool {
 		},
 		`volume \S+ is that of disk "[^"]*" too`: (*randomRun).namesVolume,
 		`is kept for Machine`:                    (*randomRun).waitsForOther,
-		`is yet to be handed over`:               (*randomRun).waitsForHolder,
+		`is not handed over yet`:                 (*randomRun).waitsForHolder,
 		`which stays on its node: take it off`:   (*randomRun).isPinned,
 		`its Volumes are on local storage of`:    (*randomRun).isPinned,
 		`can't move a disk with snapshots`:       (*randomRun).movesSnapshotted,

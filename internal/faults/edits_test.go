@@ -140,7 +140,7 @@ func edits() map[string]step {
 				return "is there"
 			}
 			k.create(l)
-			return "made anew"
+			return "created again"
 		},
 	}
 }

@@ -26,7 +26,7 @@ import (
 // recreated is the life of a VM whose creation is lost with its node.
 func recreated() scenario {
 	return scenario{
-		reason: "A creation is lost with its node, the VM is made anew at most once, and what comes back is removed.",
+		reason: "A creation is lost with its node, the VM is created again at most once, and what comes back is removed.",
 		spec:   empty(),
 		faults: []simulator.Fault{{Task: "qmcreate", Count: 1, Hold: true}},
 		meanwhile: func(t *testing.T, w *env) {

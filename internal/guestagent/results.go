@@ -209,9 +209,9 @@ func (r *Results) Addresses(m Machine, boot time.Time) []proxmox.Interface {
 	return r.of(m, boot).interfaces
 }
 
-// Rewire notes the MAC addresses of the VM's network cards. When they have changed, the guest is asked again soon, and what it has reported
+// UpdateMACs notes the MAC addresses of the VM's network cards. When they have changed, the guest is asked again soon, and what it has reported
 // of a card that is gone counts no more.
-func (r *Results) Rewire(m Machine, boot time.Time, macs []string) {
+func (r *Results) UpdateMACs(m Machine, boot time.Time, macs []string) {
 	r.guests.Lock()
 	defer r.guests.Unlock()
 	g := r.of(m, boot)

@@ -86,8 +86,8 @@ func TestGuestTalks(t *testing.T) {
 	}
 }
 
-// TestRewire has a VM lose a network card and get another one, while its guest is asked and while it is not.
-func TestRewire(t *testing.T) {
+// TestUpdateMACs has a VM lose a network card and get another one, while its guest is asked and while it is not.
+func TestUpdateMACs(t *testing.T) {
 	c := newClock()
 	g := New(c.now)
 	m, boot, at := &namespaced.Machine{}, c.now(), Node{Name: "pve1"}
@@ -102,29 +102,29 @@ func TestRewire(t *testing.T) {
 			t.Errorf("%s: want %q, got %q", why, want, got)
 		}
 	}
-	g.Rewire(m, boot, []string{first, second})
+	g.UpdateMACs(m, boot, []string{first, second})
 	c.wait(initialBootTime)
 	if !g.Due(m, boot, at) || !g.Record(m, boot, at, told) {
 		t.Fatal("want the guest asked first")
 	}
-	g.Rewire(m, boot, []string{first, second})
+	g.UpdateMACs(m, boot, []string{first, second})
 	c.wait(firstPoll)
 	if shows("Nothing has changed", "192.0.2.1", "192.0.2.2"); g.Due(m, boot, at) {
 		t.Error("Cards that stay are no reason to ask")
 	}
-	g.Rewire(m, boot, []string{first})
+	g.UpdateMACs(m, boot, []string{first})
 	shows("A card has gone", "192.0.2.1")
 	c.wait(firstPoll)
 	if !g.Due(m, boot, at) {
 		t.Error("A guest that has lost a card is asked soon")
 	}
-	g.Rewire(m, boot, nil)
+	g.UpdateMACs(m, boot, nil)
 	if shows("The other goes meanwhile"); g.Record(m, boot, at, told[:1]) {
 		t.Error("What was asked before that is no news")
 	}
 	shows("The answer is of before")
 	c.wait(firstPoll)
-	g.Rewire(m, boot, []string{first})
+	g.UpdateMACs(m, boot, []string{first})
 	c.wait(firstPoll)
 	if !g.Due(m, boot, at) || !g.Record(m, boot, at, told[:1]) {
 		t.Error("A guest that has got a card is asked soon")

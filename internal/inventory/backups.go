@@ -57,7 +57,7 @@ func newBackups(times *times, client Client) *backups {
 	return b
 }
 
-// BackupTasks returns the tasks of backups that have ended on a node, which must be online. They are Stable, and read anew after one was seen to end.
+// BackupTasks returns the tasks of backups that have ended on a node, which must be online. They are Stable, and read again after one was seen to end.
 func (b *backups) BackupTasks(ctx context.Context, node string) (BackupTasks, error) {
 	return read(ctx, b.times, b.tasks.of(node), Stable)
 }

@@ -121,7 +121,7 @@ func (r *cached[T]) waitLimit(f *call[T], own bool, now func() time.Time) waitLi
 	}
 }
 
-// refresh reads a value that is older than maxAge anew, unless that is under way. Until then it
+// refresh reads a value that is older than maxAge again, unless that is under way. Until then it
 // counts as before.
 func (r *cached[T]) refresh(life context.Context, now func() time.Time, maxAge time.Duration) {
 	r.mu.Lock()

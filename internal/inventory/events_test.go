@@ -134,7 +134,7 @@ func TestLogFeed(t *testing.T) {
 			lines:  []proxmox.LogLine{line("9:pve1", "root@pam", "update VM 100: -cores 2")}, want: changes{100: ChangeConfig}, more: true,
 		},
 		"Restart": {
-			reason: "A node that counts anew has new lines.",
+			reason: "A node that counts again has new lines.",
 			lines:  []proxmox.LogLine{{ID: "1:pve1", Time: time.Unix(9, 0), Message: "update VM 104: -cores 1"}, old},
 			want:   changes{104: ChangeConfig},
 		},
@@ -625,12 +625,12 @@ func TestChanged(t *testing.T) {
 		}
 		c.InvalidateGuest(9000)
 		if n := reads(); n != 1 {
-			t.Errorf("What we have changed is read anew, got %d reads", n)
+			t.Errorf("What we have changed is read again, got %d reads", n)
 		}
 	})
 }
 
-// The snapshots of a VM are read once for all who ask, and anew when the VM was touched.
+// The snapshots of a VM are read once for all who ask, and again when the VM was touched.
 func TestSnapshots(t *testing.T) {
 	p := &pve{}
 	c := New(p)
@@ -655,7 +655,7 @@ func TestSnapshots(t *testing.T) {
 	}
 	c.InvalidateGuest(9000)
 	if n := reads(Stable); n != 1 {
-		t.Errorf("what was touched is read anew, got %d reads", n)
+		t.Errorf("what was touched is read again, got %d reads", n)
 	}
 }
 

@@ -89,7 +89,7 @@ func (h *ha) HARules(ctx context.Context, maxAge time.Duration) (proxmox.HARules
 	return r.or(err)
 }
 
-// HAResources returns what HA was told of VMs, by VMID. The value is read anew after InvalidateHA and after any sign that HA does
+// HAResources returns what HA was told of VMs, by VMID. The value is read again after InvalidateHA and after any sign that HA does
 // something else than before. It must not be changed.
 func (h *ha) HAResources(ctx context.Context, maxAge time.Duration) (map[int]proxmox.HASettings, error) {
 	if maxAge == Fresh {
@@ -99,7 +99,7 @@ func (h *ha) HAResources(ctx context.Context, maxAge time.Duration) (map[int]pro
 	return granted(ctx, h.times, &h.resources, h.times.scale(maxAge), h.times.scale(min(maxAge, Relaxed)))
 }
 
-// HAStatus returns what high availability does. It is at most a minute old, and read anew after any sign that HA does something else
+// HAStatus returns what high availability does. It is at most a minute old, and read again after any sign that HA does something else
 // than before.
 func (h *ha) HAStatus(ctx context.Context) (proxmox.HAStatus, error) {
 	r, err := read(ctx, h.times, &h.status, time.Minute)

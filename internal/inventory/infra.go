@@ -161,12 +161,12 @@ func (i *infra) PCIMappings(ctx context.Context, maxAge time.Duration) ([]proxmo
 	return read(ctx, i.times, &i.mappings, maxAge)
 }
 
-// Fingerprints returns those of the nodes' certificates. They are Stable, and read anew after nodes have come or gone.
+// Fingerprints returns those of the nodes' certificates. They are Stable, and read again after nodes have come or gone.
 func (i *infra) Fingerprints(ctx context.Context) (map[string]string, error) {
 	return read(ctx, i.times, &i.fingerprints, Stable)
 }
 
-// ClusterStatus returns the cluster's name, quorum and members. One that is read anew tells, too, whether a node that answers without a cluster belongs to
+// ClusterStatus returns the cluster's name, quorum and members. One that is read again tells, too, whether a node that answers without a cluster belongs to
 // none: the configuration of corosync names the nodes of a cluster also before the node has joined it after a start.
 func (i *infra) ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error) {
 	r, err := read(ctx, i.times, &i.status, maxAge)

@@ -279,7 +279,7 @@ func (c *Cluster) Storages(ctx context.Context) ([]proxmox.Storage, error) {
 	return r.Storages, err
 }
 
-// Tasks returns the tasks of the cluster, running and recent. The list is read anew if maxAge is Fresh. Any other maxAge returns the
+// Tasks returns the tasks of the cluster, running and recent. The list is read again if maxAge is Fresh. Any other maxAge returns the
 // list that was polled last, in which the tasks of others do not run whose end is known by now: it was read before the log, which has
 // told their end and will not tell it again. Our own tasks are added where PVE does not list them.
 func (c *Cluster) Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error) {

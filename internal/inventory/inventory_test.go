@@ -380,7 +380,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("want one read of resources and one of tasks, got %d", n)
 	}
 	if _, err := c.Tasks(t.Context(), Fresh); err != nil || p.calls.Load() != 3 {
-		t.Errorf("tasks are read anew: %v after %d reads", err, p.calls.Load())
+		t.Errorf("tasks are read again: %v after %d reads", err, p.calls.Load())
 	}
 }
 
@@ -715,7 +715,7 @@ func TestReserveVMID(t *testing.T) {
 	want("Without the list of guests", "e", 100, 105, 0)
 }
 
-func TestHandVMID(t *testing.T) {
+func TestRenewVMID(t *testing.T) {
 	now := time.Unix(1, 0)
 	c := New(&pve{}, WithClock(func() time.Time { return now }), WithMaxAge(time.Hour))
 	defer c.Close()
@@ -726,7 +726,7 @@ func TestHandVMID(t *testing.T) {
 		}
 	}
 	reserve("The lowest", "b", 100)
-	c.HandVMID(100, "a")
+	c.RenewVMID(100, "a")
 	reserve("What was given before a restart is not given again", "b", 101)
 	reserve("But to who had it", "a", 100)
 	now = now.Add(reservedFor)

@@ -47,7 +47,7 @@ func newObjects(times *times, client objectsClient) *objects {
 	}
 }
 
-// Objects returns the objects of a collection. The list is read anew after InvalidateObjects. They must not be changed.
+// Objects returns the objects of a collection. The list is read again after InvalidateObjects. They must not be changed.
 func (o *objects) Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error) {
 	if of.Node != "" {
 		all, err := o.NodeInterfaces(ctx, of.Node, maxAge)
@@ -65,12 +65,12 @@ func (o *objects) InvalidateObjects(of proxmox.Collection) {
 	o.lists.of(of).invalidate()
 }
 
-// NodeInterfaces returns the network interfaces of a node. They are read anew after InvalidateObjects, and after a reload of the network.
+// NodeInterfaces returns the network interfaces of a node. They are read again after InvalidateObjects, and after a reload of the network.
 func (o *objects) NodeInterfaces(ctx context.Context, node string, maxAge time.Duration) (proxmox.NodeInterfaces, error) {
 	return read(ctx, o.times, o.interfaces.of(node), maxAge)
 }
 
-// PoolMembers returns the members of a pool. They are read anew after InvalidatePoolMembers.
+// PoolMembers returns the members of a pool. They are read again after InvalidatePoolMembers.
 func (o *objects) PoolMembers(ctx context.Context, pool string, maxAge time.Duration) (proxmox.PoolMembers, error) {
 	return read(ctx, o.times, o.members.of(pool), maxAge)
 }

@@ -59,7 +59,7 @@ func TestOwnTaskIsNotListed(t *testing.T) {
 			t.Errorf("A task runs until PVE says otherwise, whatever the list lacks: want %s, got %s", want, got)
 		}
 		if got := runningOf(t, fresh(c)); got != want {
-			t.Errorf("So it does in a list that is read anew: want %s, got %s", want, got)
+			t.Errorf("So it does in a list that is read again: want %s, got %s", want, got)
 		}
 		if n, most := p.looks.Load(), int64(10*time.Minute/lastLook)+5; n > most || n == 0 {
 			t.Errorf("A task that runs for long is asked for ever more seldom: want at most %d calls, got %d", most, n)
@@ -289,7 +289,7 @@ func TestListWithOwnTasks(t *testing.T) {
 	})
 }
 
-// fresh reads the list of tasks anew, recent takes the one that was polled last.
+// fresh reads the list of tasks again, recent takes the one that was polled last.
 func fresh(c *Cluster) func(context.Context) ([]proxmox.Task, error) {
 	return func(ctx context.Context) ([]proxmox.Task, error) { return c.Tasks(ctx, Fresh) }
 }

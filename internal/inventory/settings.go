@@ -65,17 +65,17 @@ func newSettings(times *times, client settingsClient) *settings {
 	}
 }
 
-// VNets returns those of SDN. They are Stable, and read anew after a reload of networks was seen.
+// VNets returns those of SDN. They are Stable, and read again after a reload of networks was seen.
 func (s *settings) VNets(ctx context.Context) ([]proxmox.VNet, error) {
 	return read(ctx, s.times, &s.vnets, Stable)
 }
 
-// Zones returns those of SDN. They are read anew after a reload of networks was seen. They must not be changed.
+// Zones returns those of SDN. They are read again after a reload of networks was seen. They must not be changed.
 func (s *settings) Zones(ctx context.Context, maxAge time.Duration) ([]proxmox.Zone, error) {
 	return read(ctx, s.times, &s.sdn, maxAge)
 }
 
-// ClusterOptions returns the options of the cluster. They are Stable, and read anew after InvalidateOptions. They must not be changed.
+// ClusterOptions returns the options of the cluster. They are Stable, and read again after InvalidateOptions. They must not be changed.
 func (s *settings) ClusterOptions(ctx context.Context) (proxmox.Settings, error) {
 	return read(ctx, s.times, &s.options, Stable)
 }
@@ -83,22 +83,22 @@ func (s *settings) ClusterOptions(ctx context.Context) (proxmox.Settings, error)
 // InvalidateOptions invalidates what was read of the cluster's options, since we have changed them.
 func (s *settings) InvalidateOptions() { s.options.invalidate() }
 
-// NodeStatus returns what a node reports of itself. It is Stable, and read anew after the node was away or started again.
+// NodeStatus returns what a node reports of itself. It is Stable, and read again after the node was away or started again.
 func (s *settings) NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error) {
 	return read(ctx, s.times, s.status.of(node), Stable)
 }
 
-// NodeConfig returns the configuration of a node. It is Stable, and read anew after InvalidateNode. It must not be changed.
+// NodeConfig returns the configuration of a node. It is Stable, and read again after InvalidateNode. It must not be changed.
 func (s *settings) NodeConfig(ctx context.Context, node string) (proxmox.Settings, error) {
 	return read(ctx, s.times, s.configs.of(node), Stable)
 }
 
-// NodeDNS returns the DNS settings of a node. They are Stable, and read anew after InvalidateNode.
+// NodeDNS returns the DNS settings of a node. They are Stable, and read again after InvalidateNode.
 func (s *settings) NodeDNS(ctx context.Context, node string) (proxmox.DNS, error) {
 	return read(ctx, s.times, s.dns.of(node), Stable)
 }
 
-// NodeTimeZone returns the time zone of a node. It is Stable, and read anew after InvalidateNode.
+// NodeTimeZone returns the time zone of a node. It is Stable, and read again after InvalidateNode.
 func (s *settings) NodeTimeZone(ctx context.Context, node string) (string, error) {
 	return read(ctx, s.times, s.zones.of(node), Stable)
 }
@@ -156,7 +156,7 @@ func (c *Cluster) detectChanges(r proxmox.Resources) {
 	}
 }
 
-// An endedFeed finds tasks that have ended and are new in lists, of the types after which something is read anew.
+// An endedFeed finds tasks that have ended and are new in lists, of the types after which something is read again.
 type endedFeed struct{ seen map[proxmox.UPID]bool }
 
 // The types of tasks that put changes of networks in force, on a node and of SDN on

@@ -72,9 +72,9 @@ func (c *Cluster) ReserveVMID(ctx context.Context, owner string, lowest, highest
 	return id, nil
 }
 
-// HandVMID hands a VMID to who was given it earlier: longer ago than VMIDs are
+// RenewVMID hands a VMID to who was given it earlier: longer ago than VMIDs are
 // remembered, or before a restart.
-func (c *Cluster) HandVMID(id int, owner string) {
+func (c *Cluster) RenewVMID(id int, owner string) {
 	c.ids.mu.Lock()
 	defer c.ids.mu.Unlock()
 	c.ids.hold(id, reservation{owner: owner, until: c.now().Add(reservedFor)})
@@ -82,7 +82,7 @@ func (c *Cluster) HandVMID(id int, owner string) {
 
 // BlockVMID keeps a VMID from being handed out for a while: somebody has it whom
 // we do not see.
-func (c *Cluster) BlockVMID(id int) { c.HandVMID(id, "") }
+func (c *Cluster) BlockVMID(id int) { c.RenewVMID(id, "") }
 
 func (r *reservations) lowest(owner string, lowest, highest int, guests []proxmox.Guest, now time.Time) int {
 	r.mu.Lock()
@@ -104,7 +104,7 @@ func (r *reservations) lowest(owner string, lowest, highest int, guests []proxmo
 	return 0
 }
 
-// begin goes on with the same list and range, or begins anew.
+// begin goes on with the same list and range, or begins again.
 func (s *scan) begin(guests []proxmox.Guest, lowest int, now time.Time) {
 	var list weak.Pointer[proxmox.Guest]
 	if len(guests) > 0 {

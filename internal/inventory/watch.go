@@ -104,12 +104,12 @@ func (c *Cluster) Watches(key string, vmid int) bool {
 }
 
 // InvalidateGuest invalidates what was read of a guest that we have changed, of which there is no sign: what others
-// know of it is read anew.
+// know of it is read again.
 func (c *Cluster) InvalidateGuest(vmid int) {
 	c.forgetGuests(func(id int) bool { return id == vmid })
 }
 
-// GuestChanged tells that a task of ours has changed a guest that others look after: whoever watches it looks at it anew.
+// GuestChanged tells that a task of ours has changed a guest that others look after: whoever watches it looks at it again.
 func (c *Cluster) GuestChanged(vmid int) { c.notify(changes{vmid: ChangeAll}) }
 
 // watch adds a watch. It must be called with the lock held.

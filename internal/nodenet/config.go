@@ -162,8 +162,8 @@ func samePeer(peer string, ip netip.Addr) bool {
 	return err == nil && is == ip
 }
 
-// Carrier returns the interface that has an address, and the address with its length.
-func (c Config) Carrier(ip netip.Addr) (string, netip.Prefix, bool) {
+// InterfaceWith returns the interface that has an address, and the address with its length.
+func (c Config) InterfaceWith(ip netip.Addr) (string, netip.Prefix, bool) {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		for _, p := range c[name].prefixes() {
 			if p.Addr() == ip.Unmap() {

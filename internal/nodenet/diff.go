@@ -37,7 +37,7 @@ func directives() []string {
 	return []string{"source", "source-directory", "mapping", "no-auto-down", "no-scripts", "rename"}
 }
 
-// starts reports whether a line says when interfaces are started: PVE lists that, and writes the lines anew.
+// starts reports whether a line says when interfaces are started: PVE lists that, and writes the lines again.
 func starts(word string) bool { return word == "auto" || strings.HasPrefix(word, "allow-") }
 
 // A diffLine is one that a diff adds or removes.

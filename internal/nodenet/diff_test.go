@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/nodenet"
 )
 
-// A file that PVE writes anew because of a bridge: the loopback interface, a bridge with two addresses, and a line that has got another place.
+// A file that PVE writes again because of a bridge: the loopback interface, a bridge with two addresses, and a line that has got another place.
 const rewritten = `@@ -1,14 +1,15 @@
  auto lo
  iface lo inet loopback

@@ -129,7 +129,7 @@ func (r Request) protect(c Config) ([]protected, []string) {
 func (r Request) find(c Config, a Address, others []netip.Addr) (all []protected, unmapped bool) {
 	unmapped = len(a.IPs) == 0
 	for _, ip := range a.IPs {
-		name, prefix, ok := c.Carrier(ip)
+		name, prefix, ok := c.InterfaceWith(ip)
 		switch {
 		case ok:
 			words := fmt.Sprintf("%s, through which %s is reached", ip, a.For)
@@ -158,7 +158,7 @@ func (r Request) address(p protected) []string {
 	if slices.Contains(r.After[p.carrier].prefixes(), p.prefix) {
 		return nil
 	}
-	if to, prefix, ok := r.After.Carrier(p.prefix.Addr()); ok && to != p.carrier {
+	if to, prefix, ok := r.After.InterfaceWith(p.prefix.Addr()); ok && to != p.carrier {
 		return []string{fmt.Sprintf("it moves %s from %s to %s", p.words, p.carrier, to)}
 	} else if ok {
 		return []string{fmt.Sprintf("it changes the length of %s, from %d to %d", p.words, p.prefix.Bits(), prefix.Bits())}

@@ -242,7 +242,7 @@ func (c GuestAPI) ConfigureAsync(ctx context.Context, ref Ref, change Change) (U
 	return c.start(ctx, ref, r)
 }
 
-// RenewCloudInit writes the VM's cloud-init drive anew with what is configured now, and
+// RenewCloudInit writes the VM's cloud-init drive again with what is configured now, and
 // has the guest of a running VM see that. It returns when that is done; without such
 // a drive nothing is.
 func (c GuestAPI) RenewCloudInit(ctx context.Context, ref Ref) error {

@@ -237,7 +237,7 @@ func (c ClusterAPI) SetClusterOptions(ctx context.Context, change Change) error 
 // A LogLine is a line of the cluster's log. What changes a guest has one, even
 // where it makes no task.
 type LogLine struct {
-	// ID is different for each line, together with Time: nodes count anew when
+	// ID is different for each line, together with Time: nodes count again when
 	// they restart.
 	ID string
 

@@ -66,13 +66,13 @@ func (c *Client) Check(ctx context.Context) (Health, error) {
 		return h, nil
 	case err != nil:
 		return h, err
-	case !h.Status.Quorate && c.transport.LeaveCutOff(ctx, e, c.membership):
+	case !h.Status.Quorate && c.transport.ExcludeWithoutQuorum(ctx, e, c.membership):
 		return c.Check(ctx)
 	}
 	h.StatusKnown = true
 	c.transport.See(e, h.Status.transportNodes())
 	c.transport.Learn(h.Status.transportNodes())
-	h.Down, h.CutOff = c.transport.AskDoubtful(ctx, e, h.Status.Quorate, c.membership)
+	h.Down, h.CutOff = c.transport.CheckSuspectEndpoints(ctx, e, h.Status.Quorate, c.membership)
 	return h, nil
 }
 

@@ -44,7 +44,7 @@ type Resources struct {
 func (c ClusterAPI) Resources(ctx context.Context) (Resources, error) {
 	var by *transport.Endpoint
 	r, err := c.listResources(transport.Served(ctx, &by))
-	if err == nil && slices.ContainsFunc(r.Nodes, Node.Offline) && c.transport.LeaveCutOff(ctx, by, c.membership) {
+	if err == nil && slices.ContainsFunc(r.Nodes, Node.Offline) && c.transport.ExcludeWithoutQuorum(ctx, by, c.membership) {
 		return c.listResources(ctx)
 	}
 	return r, err

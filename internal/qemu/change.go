@@ -57,7 +57,7 @@ func (d Desired) listed() []string {
 }
 
 // means reports whether a device is not another disk than the spec names, or one that is
-// to be made anew.
+// to be created again.
 func (d Desired) means(device, now string) bool {
 	disk, err := proxmox.ParseDisk(now)
 	for _, f := range firmware(d.MachineParameters) {

@@ -199,7 +199,7 @@ func TestFirmwareReverted(t *testing.T) {
 	got := desiredOf(t, spec, Devices{}, s.Config).Change(s)
 	want := Difference{Set: proxmox.Params{EFIDevice: efi, TPMDevice: "local-lvm:1,version=v1.2"}, Allocates: true}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("What is the same as before stays, what is to be another is made anew: -want, +got:\n%s", diff)
+		t.Errorf("What is the same as before stays, what is to be another is created again: -want, +got:\n%s", diff)
 	}
 	spec = v1alpha1.MachineParameters{EFIDisk: &v1alpha1.MachineEFIDisk{Enabled: new(false)}}
 	if got := desiredOf(t, spec, Devices{}, s.Config).Change(s); !got.Empty() {

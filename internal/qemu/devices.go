@@ -89,7 +89,7 @@ type Devices struct {
 
 	// Handed are the disks of Volumes that the VM has got for entries of the list, by the names of the Volumes. PVE destroys them with the VM, and
 	// nobody hands them back once their Volumes are gone.
-	Handed HandedDisks `json:"handed,omitempty"`
+	Handed VolumeDisks `json:"handed,omitempty"`
 
 	// returning are the values that devices are attached with again, by list and name.
 	returning map[string]string
@@ -106,11 +106,11 @@ type Devices struct {
 // returningDisk is the value that a disk of the list is attached with again; empty for one that the VM did not have before.
 func returningDisk(d Devices, name string) string { return d.returning[listDisks+"/"+name] }
 
-// HandedDisks are disks of Volumes, by the names of these.
-type HandedDisks map[string]HandedDisk
+// VolumeDisks are disks of Volumes, by the names of these.
+type VolumeDisks map[string]VolumeDisk
 
-// A HandedDisk is the disk of a Volume that a VM had when it was looked at last.
-type HandedDisk struct {
+// A VolumeDisk is the disk of a Volume that a VM had when it was looked at last.
+type VolumeDisk struct {
 	// Device that it was, and its Volume ID.
 	Device string `json:"device"`
 	Volume string `json:"volume"`
@@ -121,7 +121,7 @@ type HandedDisk struct {
 
 // in are the devices of a VM that may be the disk, the likeliest first. A live migration gives local disks other names, maybe each other's, and keeps
 // their devices (PVE::QemuServer, vm_migrate_alloc_nbd_disks); by hand, a disk changes its device and keeps its name.
-func (h HandedDisk) in(c Config, vmid int) []string {
+func (h VolumeDisk) in(c Config, vmid int) []string {
 	at, now, there := c.Holder(h.Volume), c.Holder(h.Now), c.Volume(h.Device)
 	own := ofVM(there) && slices.Contains(c.OwnVolumes(vmid), there)
 	var found []string
@@ -149,12 +149,12 @@ func ofVM(volume string) bool { return strings.Contains(volume, "vm-") }
 func IsUnused(device string) bool { return strings.HasPrefix(device, "unused") }
 
 // In returns those that a VM has, or may have, with the devices and the names that they have now.
-func (d HandedDisks) In(s State, vmid int) HandedDisks {
-	found := HandedDisks{}
+func (d VolumeDisks) In(s State, vmid int) VolumeDisks {
+	found := VolumeDisks{}
 	for name, h := range d {
 		for _, c := range []Config{s.Config, s.Active} {
 			if at := h.in(c, vmid); len(at) > 0 {
-				found[name] = HandedDisk{Device: at[0], Volume: c.Volume(at[0])}
+				found[name] = VolumeDisk{Device: at[0], Volume: c.Volume(at[0])}
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (d HandedDisks) In(s State, vmid int) HandedDisks {
 }
 
 // Among returns the Volume whose disk one of these devices of a VM may be, and the device; empty for none.
-func (d HandedDisks) Among(s State, vmid int, devices []string) (volume, device string) {
+func (d VolumeDisks) Among(s State, vmid int, devices []string) (volume, device string) {
 	for _, name := range slices.Sorted(maps.Keys(d)) {
 		for _, c := range []Config{s.Config, s.Active} {
 			for _, at := range d[name].in(c, vmid) {
@@ -178,12 +178,12 @@ func (d HandedDisks) Among(s State, vmid int, devices []string) (volume, device 
 // record notes the disks of Volumes that the VM has for entries of the list, whose devices are given with the volumes that they had before, and forgets
 // those that it has no longer, and those that an entry has which names no Volume: they are the Machine's by then. That the disk of an entry which had
 // another one has the name of one proves nothing, since a migration may have given it that.
-func (d HandedDisks) record(devices, before map[string]string, s State, p *v1alpha1.MachineParameters) {
+func (d VolumeDisks) record(devices, before map[string]string, s State, p *v1alpha1.MachineParameters) {
 	all := s.all()
 	if all.Unfinished() {
 		return // A restore in place has failed: the disks are there, and the VM has them again after the next one.
 	}
-	maps.DeleteFunc(d, func(_ string, h HandedDisk) bool {
+	maps.DeleteFunc(d, func(_ string, h VolumeDisk) bool {
 		return all.Holder(h.Volume) == "" && all.Volume(h.Device) == "" && all.Holder(h.Now) == ""
 	})
 	for name, h := range d {
@@ -196,12 +196,12 @@ func (d HandedDisks) record(devices, before map[string]string, s State, p *v1alp
 		device, volume := devices[k.Name], ptr.Deref(k.Volume, "")
 		switch now, at := s.Config.Volume(device), all.Holder(volume); {
 		case k.VolumeRef != nil && at != "":
-			maps.DeleteFunc(d, func(_ string, h HandedDisk) bool {
+			maps.DeleteFunc(d, func(_ string, h VolumeDisk) bool {
 				return h.Volume == volume || h.Now == volume && all.Holder(h.Volume) == ""
 			})
-			d[k.VolumeRef.Name] = HandedDisk{Device: at, Volume: volume}
+			d[k.VolumeRef.Name] = VolumeDisk{Device: at, Volume: volume}
 		case k.VolumeRef == nil && now != "":
-			maps.DeleteFunc(d, func(_ string, h HandedDisk) bool {
+			maps.DeleteFunc(d, func(_ string, h VolumeDisk) bool {
 				return h.Device == device && (h.Volume == now || all.Holder(h.Volume) == "") ||
 					h.Volume == now && before[k.Name] == "" && all.Volume(h.Device) == ""
 			})
@@ -276,7 +276,7 @@ func (d Devices) clone() Devices {
 	d.PCI, d.USB, d.VirtioFS = cloned(d.PCI), cloned(d.USB), cloned(d.VirtioFS)
 	d.Seen, d.Volumes, d.MACs, d.Made = cloned(d.Seen), cloned(d.Volumes), cloned(d.MACs), cloned(d.Made)
 	d.Options, d.Declared = cloned(d.Options), cloned(d.Declared)
-	d.Handed = HandedDisks(cloned(d.Handed))
+	d.Handed = VolumeDisks(cloned(d.Handed))
 	d.Policies, d.Left, d.returning = cloned(d.Policies), cloned(d.Left), cloned(d.returning)
 	d.Source.Disks = slices.Clone(d.Source.Disks)
 	return d

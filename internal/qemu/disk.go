@@ -161,7 +161,7 @@ func awaitsVolume(k v1alpha1.MachineDisk) bool {
 }
 
 // existingVolume returns the volume that a disk is attached with: the one that it had before,
-// or that the spec names. It is empty for a disk that is made anew. That of a Volume is never one
+// or that the spec names. It is empty for a disk that is created again. That of a Volume is never one
 // which it had before: the name may be another disk's by now.
 func (d Desired) existingVolume(k v1alpha1.MachineDisk) string {
 	if k.VolumeRef != nil {

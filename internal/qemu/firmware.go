@@ -154,7 +154,7 @@ func (f firmwareDisk) rejections(now, defaultStorage string) []string {
 		is := cmp.Or(d.Options.Get(m.key), m.absent)
 		if m.Value != nil && *m.Value != is {
 			no = append(no, fmt.Sprintf("%s has %s=%s and cannot change to %s: that is decided when the disk is made. "+
-				"To make it anew, set %s.enabled to false, then true", f.field, m.key, is, *m.Value, f.field))
+				"To create it again, set %s.enabled to false, then true", f.field, m.key, is, *m.Value, f.field))
 		}
 	}
 	return no

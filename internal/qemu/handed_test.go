@@ -32,13 +32,13 @@ func TestHanded(t *testing.T) {
 	plain := v1alpha1.MachineDisk{Name: "root", Device: new("virtio0")}
 	named := plain
 	named.Volume = new(disk)
-	is := func(device, volume string) HandedDisk { return HandedDisk{Device: device, Volume: volume} }
+	is := func(device, volume string) VolumeDisk { return VolumeDisk{Device: device, Volume: volume} }
 	cases := map[string]struct {
 		reason string
 		spec   []v1alpha1.MachineDisk
 		before []Config
 		now    Config
-		want   HandedDisk
+		want   VolumeDisk
 	}{
 		"Has":      {reason: "The VM has it.", spec: []v1alpha1.MachineDisk{listed}, now: Config{"scsi5": disk}, want: is("scsi5", disk)},
 		"NoVolume": {reason: "The Volume is gone.", spec: []v1alpha1.MachineDisk{entry}, now: Config{"scsi5": disk}, want: is("scsi5", disk)},
@@ -123,7 +123,7 @@ func TestHanded(t *testing.T) {
 // TestHandedAmong has the disk of a Volume that is gone be each device that it may be.
 func TestHandedAmong(t *testing.T) {
 	const disk, other = "lvm:vm-100-disk-1", "lvm:vm-100-disk-2"
-	handed := HandedDisks{"v": {Device: "scsi5", Volume: disk}}
+	handed := VolumeDisks{"v": {Device: "scsi5", Volume: disk}}
 	for name, tc := range map[string]struct {
 		reason  string
 		now     Config

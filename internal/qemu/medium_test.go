@@ -81,7 +81,7 @@ func TestMedia(t *testing.T) {
 			config: config("l:iso/a,media=cdrom"),
 		},
 		"Gone": {
-			reason: "A drive that somebody has removed is made anew: it holds nothing that could be lost.", devices: ours,
+			reason: "A drive that somebody has removed is created again: it holds nothing that could be lost.", devices: ours,
 			spec: list(cdromOf("a", "l:iso/a")), config: Config{}, set: proxmox.Params{"ide0": "l:iso/a,media=cdrom"},
 		},
 		"Removed": {

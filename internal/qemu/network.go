@@ -91,7 +91,7 @@ func besideNIC(n v1alpha1.MachineNetwork, parts []part) func(string) string {
 		if n.MACAddress != nil {
 			nic.MAC = ""
 		}
-		return nic.Model + " " + strings.ToLower(nic.MAC) + " " + beside(nic.Options, parts)
+		return nic.Model + " " + strings.ToLower(nic.MAC) + " " + otherProperties(nic.Options, parts)
 	}
 }
 

@@ -238,7 +238,7 @@ func besideSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
 		if err != nil {
 			return value
 		}
-		return beside(plainSMBIOS(p), smbiosTexts(s))
+		return otherProperties(plainSMBIOS(p), smbiosTexts(s))
 	}
 }
 

@@ -170,12 +170,12 @@ func undeclaredParts(defaultKey string, parts []part) func(string) string {
 		if err != nil {
 			return value
 		}
-		return beside(p, parts)
+		return otherProperties(p, parts)
 	}
 }
 
-// beside returns what a property string has beside the declared parts, in an order that says nothing.
-func beside(p propertystring.Properties, parts []part) string {
+// otherProperties returns what a property string has beside the declared parts, in an order that says nothing.
+func otherProperties(p propertystring.Properties, parts []part) string {
 	for _, d := range parts {
 		if key, there := d.in(&p); there && d.Value != nil {
 			p.Delete(key)

@@ -55,7 +55,7 @@ func ReadTPM(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
 	return readFirmware(now, &p.TPM.Storage, &p.TPM.Format, func() firmwareDisk { return tpmDisk(p.TPM) })
 }
 
-// readFirmware reads a disk into its fields, of which the list is made anew when
+// readFirmware reads a disk into its fields, of which the list is created again when
 // they are set.
 func readFirmware(now string, storage, format **string, of func() firmwareDisk) (Option, []string) {
 	disk, err := proxmox.ParseDisk(now)

@@ -555,7 +555,7 @@ func TestPathIndependence(t *testing.T) {
 			err:    `disk "system" can be read in two ways: as local-lvm:vm-100-disk-0 at unused0, which the image has filled as scsi0, or as a new disk`,
 		},
 		"ImageDestroyed": {
-			reason: "What is gone is filled anew, as on a new VM.",
+			reason: "What is gone is filled again, as on a new VM.",
 			vm:     Config{},
 			edits: []spec{
 				imageOf("", leaving(sized("root", "8G"), "Destroy")), imageOf("", []v1alpha1.MachineDisk{}...),

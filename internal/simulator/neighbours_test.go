@@ -469,7 +469,7 @@ func TestRestoreFails(t *testing.T) {
 			t.Errorf("%s: what is left can be removed: %s", storage, exit)
 		}
 		if exit := c.task("POST /nodes/pve1/qemu", restore...); exit != "OK" {
-			t.Errorf("%s: and then the restore made anew: %s", storage, exit)
+			t.Errorf("%s: and then the restore created again: %s", storage, exit)
 		}
 		if made := c.config("/nodes/pve1/qemu/300"); made["smbios1"] != "uuid="+uuid || made["name"] != "b" {
 			t.Errorf("%s: parameters come before what is new in a copy, got %v", storage, made)

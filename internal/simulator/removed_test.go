@@ -25,7 +25,7 @@ import (
 )
 
 // TestRemovedMeanwhile removes the file of a VM's configuration while a task works on it, as rm on the node does. A
-// task that only writes the file makes it anew, one that reads it fails.
+// task that only writes the file makes it again, one that reads it fails.
 func TestRemovedMeanwhile(t *testing.T) {
 	const gone = "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"
 	for name, tc := range map[string]struct {

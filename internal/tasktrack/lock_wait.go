@@ -69,9 +69,9 @@ func (t *Tracker) WaitsForLock(m Object, err error) bool {
 	return t.records.Ensure(m).lock.Waits(err, t.now())
 }
 
-// GotNoLock reports whether the last task, of one of these types, has done nothing because PVE held the VM's lock, and
+// LockTimedOut reports whether the last task, of one of these types, has done nothing because PVE held the VM's lock, and
 // nothing was asked for since that may have done it.
-func (t *Tracker) GotNoLock(m Object, types ...string) bool {
+func (t *Tracker) LockTimedOut(m Object, types ...string) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.records.Get(m)

@@ -40,8 +40,8 @@ func TestLockHeldAgain(t *testing.T) {
 	}
 }
 
-// TestGotNoLock has the last task of a Machine get no lock, or something else happen.
-func TestGotNoLock(t *testing.T) {
+// TestLockTimedOut has the last task of a Machine get no lock, or something else happen.
+func TestLockTimedOut(t *testing.T) {
 	const u = proxmox.UPID("UPID:pve1:0000:0000:0000:qmreboot:100:root@pam:")
 	const noLock = "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"
 	cases := map[string]struct {
@@ -73,7 +73,7 @@ func TestGotNoLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newTestClock()
 			tasks, m := New(c.now), objectOf("a", 1)
-			if tasks.GotNoLock(m, "qmreboot") {
+			if tasks.LockTimedOut(m, "qmreboot") {
 				t.Error("nothing is known yet")
 			}
 			task := proxmox.Task{UPID: u, Type: "qmreboot", ExitStatus: tc.exit}
@@ -82,7 +82,7 @@ func TestGotNoLock(t *testing.T) {
 			if tc.then != nil {
 				tc.then(tasks, c)
 			}
-			if got := tasks.GotNoLock(m, "qmreboot"); got != tc.want {
+			if got := tasks.LockTimedOut(m, "qmreboot"); got != tc.want {
 				t.Errorf("%s\ngot %t", tc.reason, got)
 			}
 		})

@@ -120,7 +120,7 @@ func (t *Tracker) known(m Object) *record {
 	return &t.empty
 }
 
-// attempt returns the record of a Machine, made anew for a changed spec but for what is known of the VM.
+// attempt returns the record of a Machine, created again for a changed spec but for what is known of the VM.
 func (t *Tracker) attempt(m Object) *record {
 	r := t.records.Ensure(m)
 	if r.generation != m.GetGeneration() {

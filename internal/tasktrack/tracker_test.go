@@ -312,7 +312,7 @@ func TestNothingRemembered(t *testing.T) {
 	tasks.RepeatsShutdown(m, taskOf("u"), boom)
 	tasks.ShutdownBegun(m)
 	tasks.RebootsUntil(m)
-	tasks.GotNoLock(m, "qmstart")
+	tasks.LockTimedOut(m, "qmstart")
 	if tasks.Rebooting(m) || tasks.BackoffError(m) || tasks.BackoffReason(m) != nil || tasks.RefusedAt(m, "resize", "digest") != nil || tasks.Len() != 0 {
 		t.Errorf("want nothing remembered, got %d", tasks.Len())
 	}

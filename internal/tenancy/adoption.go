@@ -112,7 +112,7 @@ func checkSpecTags(t *Tenant, all []string) error {
 	return t.checkTags(all)
 }
 
-// checkAdoptTags refuses a tag by which the tenant adopts VMs for a VM that does not have it. The VMs are listed anew for that: by an older list, a VM that
+// checkAdoptTags refuses a tag by which the tenant adopts VMs for a VM that does not have it. The VMs are listed again for that: by an older list, a VM that
 // was taken from the tenant a moment ago would come back to it.
 func (g Guard) checkAdoptTags(vmid int, tags string) error {
 	for _, tag := range splitTags(tags) {

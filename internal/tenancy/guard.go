@@ -135,7 +135,7 @@ func (g Guard) checkHeld(vmid int) error {
 	return CheckListed(vmid, g.Guest, g.CheckGuest)
 }
 
-// CheckListed checks a VM by what the cluster's list says of it, which is read anew before it is refused:
+// CheckListed checks a VM by what the cluster's list says of it, which is read again before it is refused:
 // one that was just made is in no pool in an older one.
 func CheckListed(vmid int, find func(vmid int, fresh bool) (proxmox.Guest, error), check func(proxmox.Guest) error) error {
 	var refused error
@@ -430,7 +430,7 @@ func (g Guard) mayRemove(w guarded.Write) (bool, error) {
 }
 
 // othersMayHave reports whether another tenant may have a VM by now, or operators have taken it back. For a VM that the resource's tenant does not hold, or
-// holds because of a tag, the VMs are listed anew: an older list may be from before the VM was moved.
+// holds because of a tag, the VMs are listed again: an older list may be from before the VM was moved.
 func (g Guard) othersMayHave(vmid int) (bool, error) {
 	vm, err := g.Guest(vmid, false)
 	if err != nil || anyMayHave(g.others, vm) {

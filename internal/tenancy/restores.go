@@ -67,7 +67,7 @@ func (t *Tenant) CheckRestored(config map[string]string, made []string) error {
 	return join(all)
 }
 
-// checkNewDisk refuses the storage of a disk whose volume is made anew.
+// checkNewDisk refuses the storage of a disk whose volume is created again.
 func (t *Tenant) checkNewDisk(name, value string) error {
 	d, err := proxmox.ParseDisk(value)
 	if err != nil {

@@ -873,7 +873,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardReadsAnew has the VMs listed anew before something is removed from one that is not where the tenant's are, which another tenant may have got, and
+// TestGuardReadsAnew has the VMs listed again before something is removed from one that is not where the tenant's are, which another tenant may have got, and
 // for no other deletion.
 func TestGuardReadsAnew(t *testing.T) {
 	const vm = "/nodes/{node}/qemu/{vmid}"
@@ -898,7 +898,7 @@ func TestGuardReadsAnew(t *testing.T) {
 			of:     "a", now: "b", want: "VM 205, which is not the tenant's", lists: 2,
 		},
 		"Listed": {
-			reason: "A VM that the list shows to be another tenant's need not be listed anew.",
+			reason: "A VM that the list shows to be another tenant's need not be listed again.",
 			of:     "a", listed: "b", now: "b", want: "VM 205", lists: 1,
 		},
 	}

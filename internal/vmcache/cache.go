@@ -144,7 +144,7 @@ type ReadToken struct {
 	Listed  bool            // whether a list has told that
 }
 
-// BeginRead begins to look at the VM of a Machine, which is watched from now on. Its status is read anew after a lock, such as that of a
+// BeginRead begins to look at the VM of a Machine, which is watched from now on. Its status is read again after a lock, such as that of a
 // backup: Proxmox VE starts a VM that is off for it, and stops it before the lock goes.
 func (s *Cache) BeginRead(m objectstate.Object, id qemu.Identity, at inventoryWatch, unbroken bool) ReadToken {
 	s.all.Lock()

@@ -55,7 +55,7 @@ func (p Watcher) Listed(g *proxmox.Guest) {
 	}
 }
 
-// Missed has the VM read some time soon. That it is ours has to be proven anew.
+// Missed has the VM read some time soon. That it is ours has to be proven again.
 func (p Watcher) Missed() {
 	p.Cache.all.Lock()
 	defer p.Cache.all.Unlock()

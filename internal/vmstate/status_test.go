@@ -287,7 +287,7 @@ func TestObserveVM(t *testing.T) {
 	v.Config["name"] = "db"
 	v.Observe(&o, d, now.Add(time.Hour))
 	if diff := cmp.Diff(used, o.Usage); diff != "" {
-		t.Errorf("What is not told anew stays: -want, +got:\n%s", diff)
+		t.Errorf("What is not told again stays: -want, +got:\n%s", diff)
 	}
 	v.Status.Status = "stopped"
 	v.Observe(&o, d, now.Add(2*time.Hour))

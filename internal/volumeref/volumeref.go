@@ -99,7 +99,7 @@ type Record struct {
 
 // A Holder is a VM that has the disk.
 type Holder struct {
-	// UUID of the VM, and what PVE has noted of its creation: one that was made anew has another
+	// UUID of the VM, and what PVE has noted of its creation: one that was created again has another
 	// disk by the same name.
 	UUID    string `json:"uuid,omitempty"`
 	Created string `json:"created,omitempty"`

@@ -102,7 +102,7 @@ func (d *demo) tryProposals(ctx context.Context) error {
 	return nil
 }
 
-// checkStopped waits until a Machine says that its VM is stopped, and until the list of VMs says so, which Proxmox VE makes anew every ten seconds.
+// checkStopped waits until a Machine says that its VM is stopped, and until the list of VMs says so, which Proxmox VE makes again every ten seconds.
 func (d *demo) checkStopped(ctx context.Context, key machine.Key) error {
 	if err := d.board.until(ctx, readyTimeout, func() bool { return d.board.machines[key].Phase == "Stopped" }); err != nil {
 		return err

@@ -164,7 +164,7 @@ func (v variables) credentials() (Credentials, error) {
 	prefix := append(ofPrefixes, prefixes()...)[0]
 	c, err := v.credentialsOf(prefix)
 	if err != nil && len(found) > 1 {
-		err = fmt.Errorf("%w, and %s does not count beside %s", err, found[1], found[0])
+		err = fmt.Errorf("%w, and %s cannot be combined with %s", err, found[1], found[0])
 	}
 	return c, err
 }

@@ -17,7 +17,7 @@ limitations under the License.
 // Package bundle makes Crossplane packages (xpkg) as Crossplane's specification of them has it: an OCI image, one
 // layer of which holds package.yaml.
 //
-// It stands beside pkg/xpkg of crossplane-runtime, whose Builder encodes each object anew from the Go types that it
+// It stands beside pkg/xpkg of crossplane-runtime, whose Builder encodes each object again from the Go types that it
 // knows, where this keeps what stands in the files; appends layers without a time and a history; and leaves the
 // annotations that Crossplane looks for to a second pass over the image (AnnotateLayers). TestOntoKeepsFilesAndTimes and
 // TestOntoMarksItsLayersTwice fail with what it makes.

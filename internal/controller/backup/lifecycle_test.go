@@ -171,7 +171,7 @@ func TestServer(t *testing.T) {
 		}
 		for state, want := range map[string]bool{"ok": true, "failed": false} {
 			l.Edit(func(s *simulator.State) { s.Volume("pve1", b.Observation().Volume).Verification = state })
-			l.Restart() // Lists are read anew.
+			l.Restart() // Lists are read again.
 			l.Until(b, "the verification is shown", func() bool { v := b.Observation().Verified; return v != nil && *v == want })
 		}
 		l.Delete(b)

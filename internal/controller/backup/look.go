@@ -129,7 +129,7 @@ func (e *external) volumeID(m Backup) string {
 	return meta.GetExternalName(m)
 }
 
-// mostTurns is how often it is decided anew after something was noted in the record.
+// mostTurns is how often it is decided again after something was noted in the record.
 const mostTurns = 5
 
 // look at the backup, note what has become of it, and decide what is to be done.

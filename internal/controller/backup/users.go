@@ -35,7 +35,7 @@ func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
 		volume := e.view.record.Volume
 		switch {
 		case !e.view.sameCluster(x):
-		case putsBack(x, volume) || asksFor(x, m, volume):
+		case restores(x, volume) || asksFor(x, m, volume):
 			return e.useBy(m, x, "restoreInPlace")
 		case isMadeFrom(x, volume):
 			return e.useBy(m, x, "restore")
@@ -80,8 +80,8 @@ func (v *view) sameCluster(m target.Machine) bool {
 	return in == "" || v.cluster == "" || in == v.cluster
 }
 
-// putsBack reports whether the VM of a Machine is being put back to a backup, whatever its spec asks for by now.
-func putsBack(m target.Machine, volume string) bool {
+// restores reports whether the VM of a Machine is being put back to a backup, whatever its spec asks for by now.
+func restores(m target.Machine, volume string) bool {
 	o := m.Observation().RestoreInPlace
 	return o != nil && !o.State.Final() && o.Volume == volume
 }

@@ -36,7 +36,7 @@ import (
 const jobOf9000 = `{name: nightly, schedule: daily, vmids: [9000, 9100], storage: local, mode: snapshot, notesTemplate: "it's {{guestname}}",
 	fleecing: {enabled: true, storage: local-lvm}}`
 
-// look at a job anew, as a provider that has just started, and return its status.
+// look at a job again, as a provider that has just started, and return its status.
 func look(l *configtest.Life, mg resource.Managed) *v1alpha1.BackupJobObservation {
 	l.Helper()
 	l.Restart() // What was listed before is read again.

@@ -319,7 +319,7 @@ func (f *flicker) Volumes(ctx context.Context, node, storage, content string) ([
 	return v, err
 }
 
-// TestStorageBack defines a storage anew after it was seen to be gone: whether somebody uses what is there was not looked at, so that it stays.
+// TestStorageBack defines a storage again after it was seen to be gone: whether somebody uses what is there was not looked at, so that it stays.
 func TestStorageBack(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	l.nfs("old")

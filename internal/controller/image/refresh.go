@@ -43,7 +43,7 @@ func scheduleOf(p *v1alpha1.ImageParameters) (cron.Schedule, error) {
 	return s, nil
 }
 
-// listFor names what a list is read for: a change of either URL has it read anew.
+// listFor names what a list is read for: a change of either URL has it read again.
 func listFor(p *v1alpha1.ImageParameters) string {
 	return *p.Source.ChecksumURL + " " + ptr.Deref(p.Source.URL, "")
 }

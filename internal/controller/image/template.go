@@ -65,7 +65,7 @@ func (e *external) intendTemplate(ctx context.Context, m Image, v *view, i *item
 }
 
 // foreignVMID reports whether a guest has the VMID that was chosen for the template:
-// one of ours would not be created anew.
+// one of ours would not be created again.
 func (i *item) foreignVMID(v *view) bool {
 	for _, g := range v.guests {
 		if g.VMID == i.template.VMID {

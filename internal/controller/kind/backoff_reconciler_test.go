@@ -175,7 +175,7 @@ func TestDeletionSteps(t *testing.T) {
 		{reason: "What fails a third time is delayed longer still.", err: boom, want: 4 * time.Second},
 		{reason: "The first step that is made is followed by the next one at once.", want: time.Second},
 		{reason: "A deletion that takes long is looked at less and less often.", want: 2 * time.Second},
-		{reason: "What fails from then on starts anew.", err: boom, want: time.Second},
+		{reason: "What fails from then on starts again.", err: boom, want: time.Second},
 		{reason: "Steps that lead nowhere are counted on, so that it is not repeated without end at the shortest delay.", want: 4 * time.Second},
 	} {
 		err = step.err
@@ -186,6 +186,6 @@ func TestDeletionSteps(t *testing.T) {
 	limiter.Forget(reconcile.Request{})
 	err = nil
 	if got := delay(); got != time.Second {
-		t.Errorf("what is woken starts anew: got %s", got)
+		t.Errorf("what is woken starts again: got %s", got)
 	}
 }

@@ -55,7 +55,7 @@ func TestBackoff(t *testing.T) {
 	}
 	l.Forget(a)
 	if d := l.When(a); d != time.Second {
-		t.Errorf("When(): a forgotten object must start anew, got %s", d)
+		t.Errorf("When(): a forgotten object must start again, got %s", d)
 	}
 	if d := newBackoff(always(0)).When(a); d != 900*time.Millisecond {
 		t.Errorf("When(): want jitter, got %s", d)

@@ -68,11 +68,11 @@ const EventLeftBehind event.Reason = "LeftBehind"
 // NewRecorder returns what records the events of a kind itself. A resource that is deleted may be looked at again before it is gone: what it leaves behind
 // is told once.
 func NewRecorder(mgr ctrl.Manager, controller string) event.Recorder {
-	return filteringRecorder{next: event.NewAPIRecorder(mgr.GetEventRecorderFor(controller)), filters: []event.FilterFn{tellOnce(EventLeftBehind)}}
+	return filteringRecorder{next: event.NewAPIRecorder(mgr.GetEventRecorderFor(controller)), filters: []event.FilterFn{reportOnce(EventLeftBehind)}}
 }
 
-// tellOnce returns a filter that drops events with a reason that tell the same of a resource again.
-func tellOnce(reason event.Reason) event.FilterFn {
+// reportOnce returns a filter that drops events with a reason that tell the same of a resource again.
+func reportOnce(reason event.Reason) event.FilterFn {
 	type telling struct {
 		uid     types.UID
 		message string
@@ -94,9 +94,9 @@ func tellOnce(reason event.Reason) event.FilterFn {
 // only for updates of the status that were lost, and for caches that are behind.
 const rememberFault = time.Hour
 
-// toldFaults are the faults that the managed reconciler has told last, by resource. It shows them in Synced after its event, and that
+// reportedErrors are the faults that the managed reconciler has told last, by resource. It shows them in Synced after its event, and that
 // update can be lost, as in a conflict: then the next reconcile reads what Synced was before.
-type toldFaults struct {
+type reportedErrors struct {
 	now func() time.Time
 
 	last objectstate.Store[toldFault]
@@ -107,21 +107,21 @@ type toldFault struct {
 	at      time.Time
 }
 
-func newToldFaults(now func() time.Time) *toldFaults {
-	return &toldFaults{now: now}
+func newReportedErrors(now func() time.Time) *reportedErrors {
+	return &reportedErrors{now: now}
 }
 
 // needless reports whether an event of the managed reconciler tells nothing: that an update was
 // requested, where the kind has an event of each change itself, that the object has changed
 // since it was read, after which the reconciler reads it again, or a fault that was told before.
-func (f *toldFaults) needless(tellsChanges bool) event.FilterFn {
+func (f *reportedErrors) needless(tellsChanges bool) event.FilterFn {
 	return func(obj runtime.Object, e event.Event) bool {
-		return tellsChanges && e.Reason == reasonUpdated || strings.Contains(e.Message, textOfConflict) || f.toldBefore(obj, e)
+		return tellsChanges && e.Reason == reasonUpdated || strings.Contains(e.Message, textOfConflict) || f.alreadyReported(obj, e)
 	}
 }
 
-// toldBefore reports whether a warning is of the fault that the last reconcile has ended with, and remembers it.
-func (f *toldFaults) toldBefore(obj runtime.Object, e event.Event) bool {
+// alreadyReported reports whether a warning is of the fault that the last reconcile has ended with, and remembers it.
+func (f *reportedErrors) alreadyReported(obj runtime.Object, e event.Event) bool {
 	mg, ok := obj.(resource.Managed)
 	if !ok || e.Type != event.TypeWarning || e.Message == "" {
 		return false
@@ -140,7 +140,7 @@ func (f *toldFaults) toldBefore(obj runtime.Object, e event.Event) bool {
 }
 
 // concluded forgets the fault of a resource whose reconcile has ended without one: it is told again if it comes back.
-func (f *toldFaults) concluded(obj client.Object) {
+func (f *reportedErrors) concluded(obj client.Object) {
 	mg, ok := obj.(resource.Managed)
 	if f == nil || !ok || mg.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse {
 		return
@@ -148,7 +148,7 @@ func (f *toldFaults) concluded(obj client.Object) {
 	f.forget(mg)
 }
 
-func (f *toldFaults) forget(mg resource.Managed) {
+func (f *reportedErrors) forget(mg resource.Managed) {
 	f.last.Lock()
 	defer f.last.Unlock()
 	f.last.Delete(mg)
@@ -158,7 +158,7 @@ func (f *toldFaults) forget(mg resource.Managed) {
 const reasonCannotReconcile event.Reason = "CannotReconcile"
 
 // reporter returns what tells how a reconcile of a kind without the managed reconciler has ended, each fault once.
-func (f *toldFaults) reporter(record event.Recorder) func(resource.Managed, error) {
+func (f *reportedErrors) reporter(record event.Recorder) func(resource.Managed, error) {
 	told := f.needless(true)
 	return func(mg resource.Managed, err error) {
 		if err == nil {

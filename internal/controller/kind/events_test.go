@@ -42,7 +42,7 @@ import (
 )
 
 func TestDeletionToldOnce(t *testing.T) {
-	drops := tellOnce("DeletedExternalResource")
+	drops := reportOnce("DeletedExternalResource")
 	of := func(uid types.UID) client.Object {
 		pool := &cluster.Pool{}
 		pool.SetUID(uid)
@@ -109,7 +109,7 @@ func TestNeedless(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pool := &namespaced.Pool{}
 			pool.SetConditions(tc.before)
-			if got := newToldFaults(time.Now).needless(tc.tells)(pool, tc.event); got != tc.want {
+			if got := newReportedErrors(time.Now).needless(tc.tells)(pool, tc.event); got != tc.want {
 				t.Errorf("%s needless(): want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
@@ -119,7 +119,7 @@ func TestNeedless(t *testing.T) {
 // The managed reconciler annotates its events with the external name of each object.
 func TestFilteringRecorder(t *testing.T) {
 	kube := record.NewFakeRecorder(4)
-	filters := []event.FilterFn{newToldFaults(time.Now).needless(true)}
+	filters := []event.FilterFn{newReportedErrors(time.Now).needless(true)}
 	r := filteringRecorder{next: event.NewAPIRecorder(kube), filters: filters}.WithAnnotations("external-name", "10000")
 	r.Event(&namespaced.Machine{}, event.Normal(reasonUpdated, "Successfully requested update of external resource"))
 	r.Event(&namespaced.Machine{}, event.Normal("Changed", "cores 2 → 4"))
@@ -188,7 +188,7 @@ func TestFaultToldOnce(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			faults := newToldFaults(func() time.Time { return now })
+			faults := newReportedErrors(func() time.Time { return now })
 			for i, s := range tc.steps {
 				now = now.Add(s.after)
 				pool := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "pool", UID: s.uid}}
@@ -273,7 +273,7 @@ func TestFaultToldOnceInConflict(t *testing.T) {
 // TestFaultOfStandalone has a kind with a reconciler of its own, which writes that it was reconciled before it fails.
 func TestFaultOfStandalone(t *testing.T) {
 	kube := record.NewFakeRecorder(8)
-	tell := newToldFaults(time.Now).reporter(event.NewAPIRecorder(kube))
+	tell := newReportedErrors(time.Now).reporter(event.NewAPIRecorder(kube))
 	policy := &namespaced.SnapshotPolicy{ObjectMeta: metav1.ObjectMeta{Name: "nightly", UID: "nightly"}}
 	policy.SetConditions(xpv2.ReconcileSuccess())
 	for _, err := range []error{errors.New("boom"), errors.New("boom"), nil, errors.New("boom"), nil, nil} {

@@ -213,11 +213,11 @@ func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *w
 }
 
 func newReconciler[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) reconcile.Reconciler {
-	faults := newToldFaults(o.Clock())
+	faults := newReportedErrors(o.Clock())
 	kube := statusManager{Manager: mgr, faults: faults}
 	opts := append(reconcilerOptions(mgr, o, k), managed.WithRecorder(filteringRecorder{
 		next:    event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
-		filters: append(slices.Clone(o.EventFilterFunctions), faults.needless(k.TellsChanges), tellOnce(reasonDeleted)),
+		filters: append(slices.Clone(o.EventFilterFunctions), faults.needless(k.TellsChanges), reportOnce(reasonDeleted)),
 	}))
 	opts = append(opts, creationOptions(kube.GetClient(), o)...)
 	return managed.NewReconciler(kube, resource.ManagedKind(k.GroupVersionKind), opts...)

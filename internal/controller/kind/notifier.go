@@ -47,8 +47,8 @@ func (n *Notifier[T]) Subscribe(group string, tell func(T)) {
 	n.subscribers[group] = tell
 }
 
-// Tell calls the subscriber of an API group.
-func (n *Notifier[T]) Tell(group string, changed any) {
+// Notify calls the subscriber of an API group.
+func (n *Notifier[T]) Notify(group string, changed any) {
 	n.mu.Lock()
 	tell := n.subscribers[group]
 	n.mu.Unlock()
@@ -64,19 +64,19 @@ func (n *Notifier[T]) Watch(all cache.Informers, group string, object client.Obj
 		return err
 	}
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(added any) { n.Tell(group, added) },
+		AddFunc: func(added any) { n.Notify(group, added) },
 		UpdateFunc: func(before, after any) {
 			was, ok := before.(T)
 			is, too := after.(T)
 			if ok && too && n.changed(was, is) {
-				n.Tell(group, after)
+				n.Notify(group, after)
 			}
 		},
 		DeleteFunc: func(gone any) {
 			if last, ok := gone.(toolscache.DeletedFinalStateUnknown); ok {
 				gone = last.Obj
 			}
-			n.Tell(group, gone)
+			n.Notify(group, gone)
 		},
 	})
 	return err

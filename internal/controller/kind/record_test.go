@@ -70,6 +70,6 @@ func TestFailures(t *testing.T) {
 		t.Errorf("want an hour at the most, got %d seconds", s)
 	}
 	if f.Fail(200, 2, "", ""); f.Count != 1 {
-		t.Errorf("want failures of another generation to be counted anew, got %d", f.Count)
+		t.Errorf("want failures of another generation to be counted again, got %d", f.Count)
 	}
 }

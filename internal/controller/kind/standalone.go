@@ -88,7 +88,7 @@ func SetupStandalone(mgr ctrl.Manager, o Options, k Standalone) error {
 		Paused:         o.paused,
 		Interval:       func(mg resource.Managed) time.Duration { return interval(mg, o.PollInterval) },
 		Failed:         func(err error) { o.Metrics.Error(typeOf(err), name) },
-		Fault:          newToldFaults(o.Clock()).reporter(record),
+		Fault:          newReportedErrors(o.Clock()).reporter(record),
 		DeletedWithCRD: newCRDGuard(mgr, o, k.Identity).deletedWithCRD,
 	})
 	return complete(mgr, o, k.Identity, newBuilder(mgr, o, k.Identity).Owns(k.Owned), &waker{}, r)

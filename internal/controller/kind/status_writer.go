@@ -43,7 +43,7 @@ type statusManager struct {
 	ctrl.Manager
 
 	// faults that the reconciler has told. May be nil.
-	faults *toldFaults
+	faults *reportedErrors
 }
 
 // GetClient returns the manager's client, without needless updates.
@@ -54,7 +54,7 @@ func (q statusManager) GetClient() client.Client {
 type statusClient struct {
 	client.Client
 
-	faults *toldFaults
+	faults *reportedErrors
 }
 
 // Status writes those that differ.
@@ -98,7 +98,7 @@ type statusWriter struct {
 	client.SubResourceWriter
 
 	cache  client.Reader
-	faults *toldFaults
+	faults *reportedErrors
 }
 
 // Update updates the status of an object, unless it is the one that the cache holds at the

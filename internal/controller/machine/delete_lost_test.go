@@ -150,7 +150,7 @@ func TestDeleteNotMade(t *testing.T) {
 	}
 }
 
-// TestDeleteLostRestore deletes a Machine right after the answer to its restore in place was lost, which would make the VM anew.
+// TestDeleteLostRestore deletes a Machine right after the answer to its restore in place was lost, which would make the VM again.
 func TestDeleteLostRestore(t *testing.T) {
 	cases := map[string]struct {
 		reason string

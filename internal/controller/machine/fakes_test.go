@@ -79,7 +79,7 @@ type pve struct {
 	privileges proxmox.Privileges
 	lacks      []proxmox.Privilege
 
-	// pools have VMs that the list of guests does not tell of, and poolsChanged are those whose members are to be read anew.
+	// pools have VMs that the list of guests does not tell of, and poolsChanged are those whose members are to be read again.
 	pools        map[string][]int
 	poolsChanged []string
 	// hidden VMIDs are not in the list of guests.
@@ -586,7 +586,7 @@ func (p *pve) ReserveVMID(_ context.Context, _ string, lowest, highest int) (int
 	return 0, errors.Errorf("no free VMID from %d to %d", lowest, highest)
 }
 
-func (p *pve) HandVMID(id int, owner string) {
+func (p *pve) RenewVMID(id int, owner string) {
 	if p.reserved == nil {
 		p.reserved = map[string]int{}
 	}

@@ -76,16 +76,16 @@ type proposal struct {
 	action, laterAction *v1alpha1.MachinePowerAction
 }
 
-// passive has the methods of a feature that has nothing to say.
-type passive struct{}
+// noopFeature has the methods of a feature that has nothing to say.
+type noopFeature struct{}
 
-func (passive) observe(context.Context, Machine, *desired) error { return nil }
+func (noopFeature) observe(context.Context, Machine, *desired) error { return nil }
 
-func (passive) complete(context.Context, Machine, *desired) ([]string, error) { return nil, nil }
+func (noopFeature) complete(context.Context, Machine, *desired) ([]string, error) { return nil, nil }
 
-func (passive) plan(context.Context, Machine, *plan) (proposal, error) { return proposal{}, nil }
+func (noopFeature) plan(context.Context, Machine, *plan) (proposal, error) { return proposal{}, nil }
 
-func (passive) lasts(Machine) bool { return false }
+func (noopFeature) lasts(Machine) bool { return false }
 
 // features returns the features that the spec, or what the provider keeps of the VM, has
 // anything to do for, in the order in which their steps are taken.

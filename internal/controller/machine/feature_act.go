@@ -46,7 +46,7 @@ import (
 
 // An actFeature does what throws data away: at most once for each token.
 type actFeature struct {
-	passive
+	noopFeature
 
 	// kind returns the kind of act, with what this reconcile does it with.
 	kind func(ctx context.Context, m Machine, p *plan) act.Kind
@@ -104,11 +104,11 @@ func recreations(_ context.Context, e *external, m Machine, p *plan) act.Kind {
 	return recreation.Kind{Env: actEnv(e, m, p, recreation.Kind{})}
 }
 
-// recreator makes the VM anew if its creation was lost.
+// recreator makes the VM again if its creation was lost.
 func (e *external) recreator(m Machine) recreation.Recreator {
 	return recreation.Recreator{
 		Kube: e.kube, Inventory: e.inventory, Reader: e.reader, Client: e.client, Machines: e.scheduler, Record: e.record, Now: e.now(), Forget: e.forget,
-		Wake: e.waker(m), Busy: e.tasksBefore.Busy, Tells: e.tenant.TellsRemains,
+		Wake: e.waker(m), Busy: e.tasksBefore.Busy, Tells: e.tenant.MayReportRemains,
 		Removable: func(ctx context.Context, uuid string, vmid int) error {
 			if err := e.tenant.Removable(ctx, vmid); err != nil {
 				return err
@@ -129,7 +129,7 @@ func (e *external) recreator(m Machine) recreation.Recreator {
 
 // A remainsFeature removes what lost creations have left, if the spec consents.
 type remainsFeature struct {
-	passive
+	noopFeature
 
 	recreator func(Machine) recreation.Recreator
 }
@@ -201,14 +201,14 @@ func (f actFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, err
 	return proposal{steps: []step{f.step(m, k, r, p)}}, nil
 }
 
-// readAgain plans nothing but to read the VM anew: it may have been read before the task has
+// readAgain plans nothing but to read the VM again: it may have been read before the task has
 // ended that was just seen to have.
 func (f actFeature) readAgain(m Machine, k act.Kind, r *act.Record, p *plan) proposal {
 	f.cache.Invalidate(m, vmcache.DirtyAll)
 	clearFor(p, k)
 	holdPower(p, k)
 	return proposal{steps: []step{{
-		difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: r.Target}, tells: true,
+		difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: r.Target}, reportsResult: true,
 		call: func(context.Context) (proxmox.UPID, error) {
 			f.wake(m)
 			return "", nil
@@ -235,7 +235,7 @@ func holdPower(p *plan, k act.Kind) {
 // step goes on with an act.
 func (f actFeature) step(m Machine, k act.Kind, r *act.Record, p *plan) step {
 	asked := ptr.Deref(k.Asked(m), act.Asked{Target: r.Target})
-	next := step{difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: asked.Target}, tells: true}
+	next := step{difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: asked.Target}, reportsResult: true}
 	if r.Offline != nil {
 		return next // What the task may still write is waited for.
 	}

@@ -40,7 +40,7 @@ import (
 // A cloudInitFeature gives the guest data that PVE's own cloud-init drive cannot hold, and
 // keeps that drive current.
 type cloudInitFeature struct {
-	passive
+	noopFeature
 
 	noCloud cloudinit.Keeper
 	secrets client.Reader

@@ -38,7 +38,7 @@ import (
 // A disksFeature makes disks larger, moves them to other storages, and deletes those that the
 // spec no longer lists if it says so.
 type disksFeature struct {
-	passive
+	noopFeature
 
 	client    Client
 	inventory Inventory

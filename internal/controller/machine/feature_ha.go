@@ -47,7 +47,7 @@ type haClient interface {
 
 // A haFeature has high availability manage the VM, with the rules that placement asks for.
 type haFeature struct {
-	passive
+	noopFeature
 
 	client    haClient
 	inventory Inventory
@@ -102,7 +102,7 @@ func (c *creation) haNeeds() []validate.PrivilegeRequirement {
 // ha is what HA is to be told.
 func (d desired) ha() ha.Settings { return ha.Settings{Policy: d.Policy, Rules: d.haRules} }
 
-// invalidateHA has what HA was told read anew, whatever came of the call.
+// invalidateHA has what HA was told read again, whatever came of the call.
 func (f haFeature) invalidateHA(err error) error {
 	f.inventory.InvalidateHA()
 	return err

@@ -46,7 +46,7 @@ type migrator interface {
 
 // A migrateFeature moves the VM to another node.
 type migrateFeature struct {
-	passive
+	noopFeature
 
 	client    migrator
 	inventory Inventory

@@ -33,7 +33,7 @@ import (
 
 // A passwordFeature sends the password of cloud-init's user.
 type passwordFeature struct {
-	passive
+	noopFeature
 
 	kube   client.Client
 	source *password.Source

@@ -63,7 +63,7 @@ func TestPassword(t *testing.T) {
 		"Empty":     {reason: "No password is none.", spec: fromSecret, refused: "Secret team/data has no password: its key password is empty"},
 		"Generated": {reason: "One that was generated stays.", spec: generate, in: asGenerated, kept: true},
 		"Edited":    {reason: "One that a person has put there is replaced.", spec: generate, in: "secret"},
-		"Taken":     {reason: "One that was taken away is made anew.", spec: generate},
+		"Taken":     {reason: "One that was taken away is created again.", spec: generate},
 		"Theirs":    {reason: "What is in the Secret of another resource is not used.", spec: generate, in: asGenerated, theirs: true},
 		"Nowhere": {
 			reason: "A password that nobody would get is not made.", spec: generate, nowhere: true,

@@ -38,7 +38,7 @@ type poolClient interface {
 // A poolFeature keeps the VM in the pool of the spec. Without one the status shows the pool
 // that it is in.
 type poolFeature struct {
-	passive
+	noopFeature
 
 	client    poolClient
 	inventory Inventory
@@ -120,7 +120,7 @@ func (f poolFeature) poolSteps(want string) []step {
 	}}
 }
 
-// move moves the VM from one pool to another; either may be none. Whoever looks at their members reads them anew, whatever came of the call.
+// move moves the VM from one pool to another; either may be none. Whoever looks at their members reads them again, whatever came of the call.
 func (f poolFeature) move(ctx context.Context, has, want string) error {
 	defer f.inventory.InvalidatePoolMembers(has)
 	defer f.inventory.InvalidatePoolMembers(want)

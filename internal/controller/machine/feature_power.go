@@ -54,7 +54,7 @@ type powerClient interface {
 
 // A powerFeature keeps the VM in the power state that the spec asks for.
 type powerFeature struct {
-	passive
+	noopFeature
 
 	client    powerClient
 	inventory Inventory

@@ -39,7 +39,7 @@ import (
 
 // An powerActionFeature does what the spec asks for once: a reboot, a reset, a stop.
 type powerActionFeature struct {
-	passive
+	noopFeature
 
 	client Client
 	kube   client.Client
@@ -150,7 +150,7 @@ func (f powerActionFeature) observeAction(ctx context.Context, m Machine, p *pla
 	case err != nil || t.Running:
 	case f.tasks.WaitsForLock(m, t.Err()):
 		f.repeatAction(ctx, m, p)
-	case poweraction.GoesOn(m, f.vm, t, f.now):
+	case poweraction.NeedsAnotherRequest(m, f.vm, t, f.now):
 		p.action = m.Parameters().PowerAction
 	default:
 		seen.Result = strings.TrimSpace(t.ExitStatus)

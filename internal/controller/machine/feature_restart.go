@@ -37,7 +37,7 @@ import (
 
 // A restartFeature restarts the VM for changes that take effect at its next start only.
 type restartFeature struct {
-	passive
+	noopFeature
 
 	client      powerClient
 	calls       notedCalls
@@ -73,7 +73,7 @@ func (f restartFeature) decide(m Machine, p *plan, last restart.Request) restart
 	if !p.change.Empty() { // It may take back what is pending.
 		return restart.Decision{Reason: conditions.ReasonPendingChanges}
 	}
-	r := restart.Policy{Desired: p.Desired, GotNoLock: f.tasks.GotNoLock(m, restart.TaskTypes()...)}.Decide(f.vm, last, f.now)
+	r := restart.Policy{Desired: p.Desired, LockTimedOut: f.tasks.LockTimedOut(m, restart.TaskTypes()...)}.Decide(f.vm, last, f.now)
 	if last.Changes == "" || last.Changes != r.Request.Changes {
 		return r
 	}

@@ -279,7 +279,7 @@ func TestRestartUnknownAfterLock(t *testing.T) {
 	b.wantRestart(t, "It may have been heard", conditions.ReasonRestarting, "", one, one)
 }
 
-// In each maintenance window the guest is asked anew.
+// In each maintenance window the guest is asked again.
 func TestRestartFailsInWindow(t *testing.T) {
 	b := restartBench(t, func(p *v1alpha1.MachineParameters) {
 		p.ShutdownTimeoutSeconds = new(int32(180))
@@ -294,7 +294,7 @@ func TestRestartFailsInWindow(t *testing.T) {
 	b.runOn(24*time.Hour - 5*time.Minute)
 	b.wantRestart(t, "The next one opens", conditions.ReasonRestarting, "", one, one)
 	if r := restart.Last(b.m); r.Count != 1 || !r.First.Equal(r.Last) {
-		t.Errorf("want requests to be counted anew in each window, got %+v", r)
+		t.Errorf("want requests to be counted again in each window, got %+v", r)
 	}
 }
 

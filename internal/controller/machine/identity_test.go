@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// A configuration that has come to lead to another cluster makes no VM anew, and lets
+// A configuration that has come to lead to another cluster makes no VM again, and lets
 // none be left behind.
 func TestClusterMismatch(t *testing.T) {
 	other := func(b *bench) { b.cluster = "prod" }
@@ -42,7 +42,7 @@ func TestClusterMismatch(t *testing.T) {
 		shown   string
 		err     string
 	}{
-		"Same":    {reason: "A VM that is gone is made anew.", writes: []string{"Create pve1/10000"}},
+		"Same":    {reason: "A VM that is gone is created again.", writes: []string{"Create pve1/10000"}},
 		"Other":   {reason: "A VM that is gone is not made in another cluster.", pve: other, err: `VM 10000 is in the cluster "lab", and not looked for in "prod"`},
 		"Deleted": {reason: "A Machine does not go and leave its VM.", machine: deleted, pve: other, err: "is in the cluster"},
 		"Agreed": {

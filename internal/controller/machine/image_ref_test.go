@@ -434,10 +434,10 @@ func TestWokenByImage(t *testing.T) {
 	}
 	told := 0
 	w := images.NewNotifier()
-	w.Tell("g", debianImage()) // Nobody has asked yet.
+	w.Notify("g", debianImage()) // Nobody has asked yet.
 	w.Subscribe("g", func(imageref.Image) { told++ })
-	w.Tell("g", debianImage())
-	w.Tell("other", debianImage())
+	w.Notify("g", debianImage())
+	w.Notify("other", debianImage())
 	if told != 1 {
 		t.Errorf("want to be told of Images of the own group once, got %d", told)
 	}

@@ -130,7 +130,7 @@ func (a allocator) reserveVMID(ctx context.Context, m Machine) (int, error) {
 		if i < 0 || err != nil {
 			return id, err
 		}
-		a.inventory.HandVMID(id, string(claimants[i].GetUID()))
+		a.inventory.RenewVMID(id, string(claimants[i].GetUID()))
 	}
 }
 

@@ -203,7 +203,7 @@ func TestLeavesView(t *testing.T) {
 	}
 }
 
-// What we change is read anew by who makes VMs from it.
+// What we change is read again by who makes VMs from it.
 func TestTellsOwnChanges(t *testing.T) {
 	b := newBench(t, stopped)
 	b.vms[10000] = ourVM("running")

@@ -112,7 +112,7 @@ func TestCreationLostWithNode(t *testing.T) {
 		"Creating": {reason: "The VM is locked for its creation.", lock: "create", want: creating, not: complete},
 		"Cloning":  {reason: "The VM is locked for its creation.", lock: "clone", want: "name it in recreation.lostNode", not: complete},
 		"Complete": {
-			reason: "A clone for a node that was off is complete: it is not made anew.",
+			reason: "A clone for a node that was off is complete: it is not created again.",
 			want: complete + "; if the node never comes back, make sure that it stays off, " +
 				"and move the VM's configuration in /etc/pve/nodes/pve1/qemu-server", not: "lostNode",
 		},

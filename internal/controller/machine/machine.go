@@ -163,7 +163,7 @@ type Inventory interface {
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
-	HandVMID(id int, owner string)
+	RenewVMID(id int, owner string)
 	BlockVMID(id int)
 }
 

@@ -148,7 +148,7 @@ func showUncreatable(m Machine, why error) {
 	}
 	if _, ok := proxmox.Waiting(why); ok {
 		m.Observation().Phase = v1alpha1.MachinePending
-		message := "the VM is yet to be created: " + conditions.WaitReason(why)
+		message := "the VM is not created yet: " + conditions.WaitReason(why)
 		conditions.Set(m, xpv2.Creating().WithMessage(message), conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreating, message))
 		return
 	}

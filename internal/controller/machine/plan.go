@@ -110,8 +110,8 @@ type step struct {
 	// atNextStart is true for what waits for the VM's next start.
 	atNextStart bool
 
-	// tells is true if the call tells what came of it itself.
-	tells bool
+	// reportsResult is true if the call reports its result itself.
+	reportsResult bool
 
 	// needsDigest steps carry the digest of the configuration that was looked at. They
 	// wait for the next look if it has been changed since.

@@ -465,7 +465,7 @@ func TestReconcileIdentity(t *testing.T) {
 		"OverwrittenDeleted": {
 			reason: "The deletion of a VM that is overwritten waits as well, and leaves nothing behind.", machine: all(named(10000), known, deleted),
 			pve:  func(b *bench) { b.vms[10000], b.pve.tasks = overwritten(), restores() },
-			want: outcome{Exists: true, UpToDate: true, Ready: xpv2.ReasonDeleting}, err: "it is waited for",
+			want: outcome{Exists: true, UpToDate: true, Ready: xpv2.ReasonDeleting}, err: "the provider waits for it",
 		},
 		"OverwrittenAgain": {
 			reason: "What such a restore has left that failed is not destroyed unasked.", machine: all(named(10000), known, deleted),
@@ -488,7 +488,7 @@ func TestReconcileIdentity(t *testing.T) {
 			}, err: "is not this resource's",
 		},
 		"Gone": {
-			reason: "A VM that is gone and may not be made anew is missed.", machine: policies("Observe", "Update", "Delete"),
+			reason: "A VM that is gone and may not be created again is missed.", machine: policies("Observe", "Update", "Delete"),
 			want: missing(),
 		},
 		"OtherUUID": {

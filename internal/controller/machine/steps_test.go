@@ -112,7 +112,7 @@ func TestSteps(t *testing.T) {
 			writes: []string{`Migrate 10000 to pve2 online true disks true storage ""`}, differ: []string{"node"},
 		},
 		"MigrateSeed": {
-			reason: "PVE makes the cloud-init drive anew.", machine: spec(onNode2), vm: ourVM("running"),
+			reason: "PVE makes the cloud-init drive again.", machine: spec(onNode2), vm: ourVM("running"),
 			pve:    migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-cloudinit", CDROM: true}}}),
 			writes: []string{`Migrate 10000 to pve2 online true disks false storage ""`}, differ: []string{"node"},
 		},
@@ -303,7 +303,7 @@ func TestSteps(t *testing.T) {
 			err: "is used by VM 200", differ: []string{"scsi0"},
 		},
 		"Gone": {
-			reason:  "A disk that was detached by hand is not made anew.",
+			reason:  "A disk that was detached by hand is not created again.",
 			machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Size = new("1G") })), vm: gone, err: "no longer at scsi1",
 			differ: []string{"scsi1"},
 		},
@@ -464,7 +464,7 @@ func TestPoolMembersReadAnew(t *testing.T) {
 			b.reconcile(t.Context())
 			slices.Sort(b.poolsChanged)
 			if want := []string{"a", "b"}; !slices.Contains(b.writes, "JoinPool b 10000") || !slices.Equal(b.poolsChanged, want) {
-				t.Errorf("want the members of the pools %v read anew after the call, got %v; writes: %v", want, b.poolsChanged, b.writes)
+				t.Errorf("want the members of the pools %v read again after the call, got %v; writes: %v", want, b.poolsChanged, b.writes)
 			}
 		})
 	}

@@ -66,7 +66,7 @@ func TestCreationWaitsForItsTurn(t *testing.T) {
 	if ready.Reason != xpv2.ReasonCreating || made.Reason != conditions.ReasonCreating || made.Status != corev1.ConditionFalse {
 		t.Errorf("conditions are %v and %v, want that it is being created", ready, made)
 	}
-	want := "the VM is yet to be created: it waits for its turn: as many tasks of this provider run as limits.concurrentTasks (1) allows"
+	want := "the VM is not created yet: it waits for its turn: as many tasks of this provider run as limits.concurrentTasks (1) allows"
 	if ready.Message != want || b.m.Observation().Phase != v1alpha1.MachinePending {
 		t.Errorf("phase is %s, message is\n%s, want\n%s", b.m.Observation().Phase, ready.Message, want)
 	}

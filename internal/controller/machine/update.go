@@ -237,7 +237,7 @@ func (e *external) emitChange(m Machine, change qemu.Difference) {
 
 // emitStep tells of a change beside options that was made, unless the end of its task tells.
 func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
-	if s.tells || u != "" && !events.Told(u.Type()) {
+	if s.reportsResult || u != "" && !events.ReportedAtCall(u.Type()) {
 		return
 	}
 	why := ""

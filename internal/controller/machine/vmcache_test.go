@@ -198,7 +198,7 @@ func TestMismatches(t *testing.T) {
 	p.Listed(nil)
 	b.reconcile(t.Context())
 	if p.Listed(nil); useless() != 10*time.Second {
-		t.Errorf("want a VM that is not listed disputed anew, got %s", useless())
+		t.Errorf("want a VM that is not listed disputed again, got %s", useless())
 	}
 	if changed, until := (vmcache.Watcher{Cache: b.cache, UID: "nobody"}).Since(); !changed.IsZero() || !until.IsZero() {
 		t.Error("Of whom nothing is known, every list tells.")

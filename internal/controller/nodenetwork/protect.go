@@ -126,8 +126,8 @@ func (s *stager) linkAddress(ctx context.Context, address string, r *nodenet.Req
 func otherAddresses(ctx context.Context, v view, r *nodenet.Request) error {
 	known := slices.Clone(r.Others)
 	mapped := func(ip netip.Addr) bool {
-		_, _, here := r.After.Carrier(ip)
-		_, _, was := r.Before.Carrier(ip)
+		_, _, here := r.After.InterfaceWith(ip)
+		_, _, was := r.Before.InterfaceWith(ip)
 		return here || was || slices.Contains(known, ip.Unmap())
 	}
 	missing := slices.ContainsFunc(r.Endpoints, func(a nodenet.Address) bool {

@@ -138,7 +138,7 @@ func TestStagedAsReloadEnds(t *testing.T) {
 	})
 }
 
-// TestInUseCost asks for no guest anew while a bridge that is to go is in use, and nothing has happened to any of them.
+// TestInUseCost asks for no guest again while a bridge that is to go is in use, and nothing has happened to any of them.
 func TestInUseCost(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, bridge, nil)

@@ -223,7 +223,7 @@ func refused(err error, s subject, realms []string) checkResult {
 		user, name, _ := strings.Cut(s.id, "!")
 		return failed(v1alpha1.TypeAuthenticated, ReasonTokenRefused, fmt.Sprintf(
 			"%s is not accepted: there is no such token, its secret is another one, or it or its user has expired or is disabled; "+
-				"compare with pveum user token list %s, or make the token anew (pveum user token add %s %s) and put its value into the Secret", s.who, user, user, name))
+				"compare with pveum user token list %s, or create the token again (pveum user token add %s %s) and put its value into the Secret", s.who, user, user, name))
 	}
 	return failed(v1alpha1.TypeAuthenticated, ReasonPasswordRefused, fmt.Sprintf(
 		"%s is not accepted: there is no such user, the password is another one, or the user has expired or is disabled; "+
@@ -278,7 +278,7 @@ func permitted(h proxmox.Health, s subject, features []proxmox.Feature) checkRes
 	hint, grantee := "", "--users"
 	if s.token {
 		grantee = "--tokens"
-		hint = "; a token with privilege separation needs grants of its own beside those of its user"
+		hint = "; a token with privilege separation needs permissions of its own in addition to those of its user"
 	}
 	return failed(v1alpha1.TypePermitted, ReasonMissingPrivilege, fmt.Sprintf(
 		"%s lacks %s: grant a role that includes it (%s)%s", s.who, strings.Join(texts, ", no "), grants(lacks, grantee+" '"+s.id+"'"), hint))
@@ -319,7 +319,7 @@ func quorate(h proxmox.Health) checkResult {
 	case !h.StatusKnown:
 		return checkResult{
 			kind: v1alpha1.TypeQuorate, status: corev1.ConditionUnknown, reason: ReasonMissingPrivilege,
-			message: "Proxmox VE tells only who has Sys.Audit on / (role PVEAuditor)",
+			message: "only users with Sys.Audit on / (role PVEAuditor) may read it",
 		}
 	case !h.Status.Quorate:
 		return failed(v1alpha1.TypeQuorate, ReasonNoQuorum, fmt.Sprintf(

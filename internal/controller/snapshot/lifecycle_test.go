@@ -46,7 +46,7 @@ const (
 	path      = "/nodes/pve1/qemu/500/snapshot"
 )
 
-// TestLife has a Snapshot wait for its Machine without a call, then taken, described anew and
+// TestLife has a Snapshot wait for its Machine without a call, then taken, described again and
 // removed.
 func TestLife(t *testing.T) {
 	everywhere(t, func(l *lab) {

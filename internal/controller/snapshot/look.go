@@ -117,7 +117,7 @@ func (e *external) observe(ctx context.Context, m Snapshot) (managed.ExternalObs
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-// mostTurns is how often it is decided anew after something was noted in the record.
+// mostTurns is how often it is decided again after something was noted in the record.
 const mostTurns = 4
 
 // look looks at the snapshot, notes what has become of it, and decides what is to be done.

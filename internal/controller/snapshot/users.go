@@ -28,7 +28,7 @@ import (
 // unused returns an error while the VM of a Machine goes back to the snapshot, or is asked to: without the snapshot it could not.
 func (e *external) unused(ctx context.Context, m Snapshot) error {
 	users, err := e.Users(ctx, e.Kube, e.machines, func(x target.Machine) []string {
-		if strings.EqualFold(x.Observation().UUID, e.view.record.UUID) && e.goesBack(x, m) {
+		if strings.EqualFold(x.Observation().UUID, e.view.record.UUID) && e.rollsBack(x, m) {
 			return target.UseBy(x, "rollback")
 		}
 		return nil
@@ -39,8 +39,8 @@ func (e *external) unused(ctx context.Context, m Snapshot) error {
 	return e.CheckUnused(e.view.name, users)
 }
 
-// goesBack reports whether the VM of a Machine goes back to the snapshot, whatever its spec asks for by now, or is asked to.
-func (e *external) goesBack(x target.Machine, m Snapshot) bool {
+// rollsBack reports whether the VM of a Machine goes back to the snapshot, whatever its spec asks for by now, or is asked to.
+func (e *external) rollsBack(x target.Machine, m Snapshot) bool {
 	named := func(name string) bool {
 		return name == e.view.name || name == m.GetName() && x.GetNamespace() == m.GetNamespace()
 	}

@@ -202,7 +202,7 @@ func (p *plan) count(s *snapshot) {
 }
 
 // schedule begins the run that is due. The newest time that is known counts, whatever the
-// clock says: one that is set back has nothing taken anew.
+// clock says: one that is set back has nothing taken again.
 func (p *plan) schedule() {
 	until := p.created
 	for _, t := range []*metav1.Time{p.next.ScheduledUntil, p.next.LastScheduleTime} {

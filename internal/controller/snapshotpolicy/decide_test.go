@@ -70,11 +70,11 @@ func TestDecide(t *testing.T) {
 			change: func(v *view) { v.status.ObservedSchedule = "0 12 * * * UTC" },
 		},
 		"ClockBehind": {
-			reason: "A clock that is set back takes nothing anew.", now: night(1), problem: "the clock of the provider's node shows",
+			reason: "A clock that is set back takes nothing again.", now: night(1), problem: "the clock of the provider's node shows",
 			change: func(v *view) { v.status.LastScheduleTime = metaTime(night(3)) },
 		},
 		"ObjectsAhead": {
-			reason: "A clock that is set back takes nothing anew when only the objects tell; the way out is told.",
+			reason: "A clock that is set back takes nothing again when only the objects tell; the way out is told.",
 			now:    night(1), problem: "remove the Snapshots of that run, and lastScheduleTime",
 			made: []*snapshot{of("a", 3, taken), of("b", 3, taken)},
 		},

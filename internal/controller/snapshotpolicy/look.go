@@ -101,7 +101,7 @@ func (r *reconciler) allMachines(ctx context.Context, p Policy, v *view) ([]Mach
 			continue
 		}
 		all = append(all, m)
-		if goesBack(m) {
+		if rollsBack(m) {
 			v.goBack[m.GetName()] = true
 		}
 		v.uuids[m.GetName()] = m.Observation().UUID
@@ -112,9 +112,9 @@ func (r *reconciler) allMachines(ctx context.Context, p Policy, v *view) ([]Mach
 	return all, nil
 }
 
-// goesBack reports whether the VM of a Machine goes back to a snapshot or to a backup, or is asked to: its snapshots are to
+// rollsBack reports whether the VM of a Machine goes back to a snapshot or to a backup, or is asked to: its snapshots are to
 // stay then.
-func goesBack(m Machine) bool {
+func rollsBack(m Machine) bool {
 	o, p := m.Observation(), m.Parameters()
 	back, restore := p.Rollback, p.RestoreInPlace
 	return o.Lock == "rollback" ||

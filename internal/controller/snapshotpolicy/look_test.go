@@ -55,7 +55,7 @@ func TestGoesBack(t *testing.T) {
 			m := &namespaced.Machine{}
 			m.Spec.ForProvider.Rollback = tc.spec
 			m.Status.AtProvider.Rollback, m.Status.AtProvider.Lock = tc.seen, tc.lock
-			if got := goesBack(m); got != tc.want {
+			if got := rollsBack(m); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 			if tc.spec == nil {
@@ -66,7 +66,7 @@ func TestGoesBack(t *testing.T) {
 			if tc.seen != nil {
 				m.Status.AtProvider.RestoreInPlace = &v1alpha1.MachineRestoreInPlaceObservation{Token: tc.seen.Token, State: tc.seen.State}
 			}
-			if got := goesBack(m); got != tc.want {
+			if got := rollsBack(m); got != tc.want {
 				t.Errorf("\n%s\nA restore in place is the same: want %t, got %t", tc.reason, tc.want, got)
 			}
 		})

@@ -84,12 +84,12 @@ func (e *external) selectDisk(ctx context.Context, m Volume) error {
 	if err := e.look(ctx, m); err != nil {
 		return err
 	}
-	return e.beside(ctx, m)
+	return e.checkOtherDisk(ctx, m)
 }
 
-// beside decides about another disk that the external name names while the Volume has one. It is adopted only if it is not certain which one the
+// checkOtherDisk decides about another disk that the external name names while the Volume has one. It is adopted only if it is not certain which one the
 // Volume's is: whoever applies a manifest again names the disk that the Volume was made with, and by then the name may be that of another one.
-func (e *external) beside(ctx context.Context, m Volume) error {
+func (e *external) checkOtherDisk(ctx context.Context, m Volume) error {
 	v, named := e.view, meta.GetExternalName(m)
 	if !v.namesAnother(m) || !v.Made() || v.Lost {
 		return nil

@@ -79,7 +79,7 @@ func TestJudge(t *testing.T) {
 			no: "larger than storage 'thin'",
 		},
 		"MadeThin":  {reason: "A thin storage may be filled.", decision: decision{action: makeStub}, size: 11 * gib, storage: "thin", warning: "which is 1G less"},
-		"StubAlone": {reason: "A stub VM that is made anew takes nothing.", decision: decision{action: makeStub}, size: 101 * gib, storage: "thin", state: made},
+		"StubAlone": {reason: "A stub VM that is created again takes nothing.", decision: decision{action: makeStub}, size: 101 * gib, storage: "thin", state: made},
 		"Grows":     {reason: "What is there already counts no more.", decision: decision{action: grow, from: stub, key: "scsi0"}, size: 30 * gib, state: made},
 		"GrowsLarge": {
 			reason: "Growth is new on the storage.", decision: decision{action: grow, from: stub, key: "scsi0"}, size: 31 * gib, state: made,

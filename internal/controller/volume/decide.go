@@ -168,7 +168,7 @@ func (v *vm) waits() *decision {
 	case lock != "":
 		return because(wait, reasonLocked, "%s", vmstate.Locked(v.VMID, lock))
 	case v.busy:
-		return because(wait, reasonLocked, "another task of Proxmox VE works on VM %d, and is waited for", v.VMID)
+		return because(wait, reasonLocked, "another task of Proxmox VE works on VM %d: the provider waits for it", v.VMID)
 	}
 	return nil
 }
@@ -352,10 +352,10 @@ func (s *state) decideHandover() *decision {
 		return because(wait, reasonNodeOffline, "%s", s.holder.offline)
 	case s.remained() && h.Task == "" && s.now < h.Begun+target.Arrival:
 		return because(wait, reasonMoving, "waiting until Proxmox VE shows whether this was done, since the answer to the call was lost: %s", h.Words())
-	case s.holder != nil && s.holder.ruined():
-		return ruinedRestore(s.holder)
-	case s.target != nil && s.target.offline == "" && s.target.ruined():
-		return ruinedRestore(s.target)
+	case s.holder != nil && s.holder.restoreFailed():
+		return waitForRestore(s.holder)
+	case s.target != nil && s.target.offline == "" && s.target.restoreFailed():
+		return waitForRestore(s.target)
 	case s.remained():
 		return &decision{action: forget}
 	case s.target == nil:
@@ -363,7 +363,7 @@ func (s *state) decideHandover() *decision {
 	case s.target.offline != "":
 		return because(wait, reasonNodeOffline, "%s", s.target.offline)
 	case !strings.EqualFold(s.target.Config.UUID(), h.Holder.UUID) || s.target.Config["meta"] != h.Holder.Created:
-		return because(lose, reasonLost, "VM %d, which was given the disk, was destroyed and made anew, and the disk is gone"+newVolume, h.To)
+		return because(lose, reasonLost, "VM %d, which was given the disk, was destroyed and created again, and the disk is gone"+newVolume, h.To)
 	case s.arrived() == "":
 		return because(stuck, reasonLost, "the disk %s has left VM %d and is not seen in VM %d: run qm disk rescan --vmid %d on the node",
 			s.Volume, h.From, h.To, h.To)
@@ -430,16 +430,16 @@ func (s *state) decideLost(why string) *decision {
 	return because(stuck, reasonLost, "%s%s", s.Message, s.hint)
 }
 
-// ruined reports whether a restore in place of the VM has failed, which leaves nothing of its configuration, its identity neither, but all disks that the
-// backup does not have: these are on their storages, and are unused ones of the VM once it is restored, or its disks are looked for.
-func (v *vm) ruined() bool {
+// restoreFailed is true if a restore in place of the VM has failed. That leaves no configuration and no identity, but all disks that the backup does not
+// have. These are on their storages, and become unused disks of the VM once it is restored, or its disks are looked for.
+func (v *vm) restoreFailed() bool {
 	c := maps.Clone(v.Config)
 	maps.DeleteFunc(c, func(option, _ string) bool { return qemu.IsUnused(option) })
 	return v.offline == "" && c.Unfinished()
 }
 
-// ruinedRestore waits for another restore.
-func ruinedRestore(v *vm) *decision {
+// waitForRestore waits for another restore.
+func waitForRestore(v *vm) *decision {
 	return because(wait, reasonRestoreFailed, "a restore in place of VM %d has failed, and its configuration is lost. The disk is on its storage still: "+
 		"restore the VM again, by restoreInPlace or qmrestore --force, and it is an unused disk of it. "+
 		"Until then do not destroy the VM, and use its VMID for no other one", v.VMID)
@@ -456,10 +456,10 @@ func (s *state) decideHeld() *decision {
 		return because(wait, reasonNodeOffline, "%s", v.offline)
 	case v.Config["lock"] == "create" || v.Config["lock"] == "clone":
 		return because(wait, reasonLocked, "%s", vmstate.Locked(v.VMID, v.Config["lock"]))
-	case v.ruined():
-		return ruinedRestore(v)
+	case v.restoreFailed():
+		return waitForRestore(v)
 	case !s.isRecordedHolder(v):
-		return s.decideLost(fmt.Sprintf("VM %d, which had the disk %s, was destroyed and made anew, and the disk is gone"+newVolume, owner, s.Volume))
+		return s.decideLost(fmt.Sprintf("VM %d, which had the disk %s, was destroyed and created again, and the disk is gone"+newVolume, owner, s.Volume))
 	}
 	if d := s.decidePlace(v); d != nil {
 		return d

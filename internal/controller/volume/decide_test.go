@@ -112,8 +112,8 @@ func TestDecideHeld(t *testing.T) {
 		"Gone":    {reason: "The VM was destroyed.", state: there(atA, nil, empty), want: lose, says: "was destroyed"},
 		"Removed": {reason: "The disk was removed from its VM.", state: there(atA, seen(ofA, "n1"), empty), want: lose, says: "no longer has"},
 		"Anew": {
-			reason: "A VM that is made anew has another disk of the name.", state: there(atA, a, empty),
-			change: func(s *state) { s.Holder.Created = "ctime=0" }, want: lose, says: "made anew",
+			reason: "A VM that is created again has another disk of the name.", state: there(atA, a, empty),
+			change: func(s *state) { s.Holder.Created = "ctime=0" }, want: lose, says: "created again",
 		},
 		"Ruined": {
 			reason: "A restore in place has failed, which leaves the disks that the backup does not have.",

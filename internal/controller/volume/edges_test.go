@@ -48,7 +48,7 @@ func (l *lab) stub(v volume.Volume) proxmox.Ref {
 	return proxmox.Ref{Node: v.Observation().Node, VMID: int(*v.Observation().StubVMID)}
 }
 
-// TestStubDestroyed makes another stub VM in place of one that somebody has destroyed without the disk. With the disk it is lost, and not made anew.
+// TestStubDestroyed makes another stub VM in place of one that somebody has destroyed without the disk. With the disk it is lost, and not created again.
 func TestStubDestroyed(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m := l.volume("data", onLVM), l.machine("a", "data")

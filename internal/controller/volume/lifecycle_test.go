@@ -327,7 +327,7 @@ func TestRetainedAfterAll(t *testing.T) {
 	})
 }
 
-// TestDestroyedByHand does not make a disk anew that was destroyed with its VM, though a disk of its name is made.
+// TestDestroyedByHand does not make a disk again that was destroyed with its VM, though a disk of its name is made.
 func TestDestroyedByHand(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -346,7 +346,7 @@ func TestDestroyedByHand(t *testing.T) {
 	})
 }
 
-// pass lets enough time go by that a VM which is made anew is seen to be another one: the simulator has a clock of its own, and a VM's
+// pass lets enough time go by that a VM which is created again is seen to be another one: the simulator has a clock of its own, and a VM's
 // creation is written in seconds.
 func (l *lab) pass() {
 	l.clock.Pass(time.Hour)

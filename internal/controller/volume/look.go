@@ -125,7 +125,7 @@ func (e *external) emitRetained(m Volume) {
 	}
 }
 
-// mostTurns is how often it is decided anew after something was noted in the record.
+// mostTurns is how often it is decided again after something was noted in the record.
 const mostTurns = 4
 
 // look looks at the disk, notes what has become of it, and decides what is to be done.
@@ -154,7 +154,7 @@ func (e *external) look(ctx context.Context, m Volume) error {
 	return errors.New("cannot determine the state of the disk yet: it is checked again")
 }
 
-// confirmLoss decides anew about a disk that looks lost. While a VM is restored in place, its configuration has neither its UUID nor its disks, and no lock
+// confirmLoss decides again about a disk that looks lost. While a VM is restored in place, its configuration has neither its UUID nor its disks, and no lock
 // (PVE::QemuServer, restore_vma_archive): what is seen counts only if no task works on the VMs before and after.
 func (e *external) confirmLoss(ctx context.Context, m Volume) error {
 	for _, read := range []func() error{func() error { return e.readState(ctx, m) }, func() error { return nil }} {
@@ -163,7 +163,7 @@ func (e *external) confirmLoss(ctx context.Context, m Volume) error {
 			return err
 		}
 		if works != 0 {
-			e.view.decision = *because(wait, reasonLocked, "another task of Proxmox VE works on VM %d, and is waited for", works)
+			e.view.decision = *because(wait, reasonLocked, "another task of Proxmox VE works on VM %d: the provider waits for it", works)
 			return nil
 		}
 		if err := read(); err != nil {
@@ -245,7 +245,7 @@ func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 	return true, e.save(ctx, m)
 }
 
-// noteMachine notes for which Machine the disk is kept, and where it was seen. It reports no need to decide anew.
+// noteMachine notes for which Machine the disk is kept, and where it was seen. It reports no need to decide again.
 func (e *external) noteMachine(ctx context.Context, m Volume) (bool, error) {
 	v := e.view
 	uid, name := "", ""
@@ -326,7 +326,7 @@ func (e *external) fail(m Volume, message string) {
 	e.Event(m, event.Warning(eventFailed, errors.New(message)))
 }
 
-// Event tells of something that has happened to the disk, unless it is only looked at: then nothing is noted, and each look finds it anew.
+// Event tells of something that has happened to the disk, unless it is only looked at: then nothing is noted, and each look finds it again.
 func (e *external) Event(m Volume, v event.Event) {
 	if kind.MayChange(m) {
 		e.Parts.Event(m, v)

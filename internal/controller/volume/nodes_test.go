@@ -99,7 +99,7 @@ func TestOnAnotherNode(t *testing.T) {
 		l.until("the disk is made", l.unbound(v))
 		l.listsAt(m, "pve2", "data")
 		l.until("the Volume says so", configtest.Says(v, xpv2.TypeReady, "WrongNode", "the VM of Machine there on node pve2"))
-		l.until("so does the Machine", configtest.Says(m, xpv2.TypeReady, "WaitingForVolume", "yet to be handed over"))
+		l.until("so does the Machine", configtest.Says(m, xpv2.TypeReady, "WaitingForVolume", "not handed over yet"))
 		young := l.machineAt("pve3", "young", "data")
 		l.until("another one waits", configtest.Says(young, xpv2.TypeReady, xpv2.ReasonCreating, "kept for Machine there"))
 		l.delete(young)

@@ -113,7 +113,7 @@ func TestDecidePlace(t *testing.T) {
 			vm:     seen(ofA, "n1", "scsi6="+mine+",size=2G", "unused0="+another), change: func(s *state) { s.Place.Device = "unused0" }, want: keep,
 		},
 		"AttachedAway": {
-			reason: "A migration names attached disks anew.", vm: seen(ofA, "n2", "scsi6="+mine+",size=2G", "unused0="+another),
+			reason: "A migration names attached disks again.", vm: seen(ofA, "n2", "scsi6="+mine+",size=2G", "unused0="+another),
 			change: func(s *state) { s.Place.Device = "unused0" }, want: stuck, says: "then set the annotation",
 		},
 		"TakenOver": {
@@ -140,7 +140,7 @@ func TestDecidePlace(t *testing.T) {
 			change: func(s *state) { s.others = []string{"scsi7"} }, want: stuck, says: "another disk of the Machine",
 		},
 		"Shared": {
-			reason: "A migration names no disk anew that all nodes reach.", vm: seen(ofA, "n2", "scsi7="+mine+",size=2G", "scsi6="+another),
+			reason: "A migration names no disk again that all nodes reach.", vm: seen(ofA, "n2", "scsi7="+mine+",size=2G", "scsi6="+another),
 			change: func(s *state) { s.shared = true }, want: keep,
 		},
 		"Old": {

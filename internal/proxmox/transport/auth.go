@@ -102,7 +102,7 @@ func (a *tokenAuth) hold(resp *http.Response) error {
 	if err != nil {
 		return err
 	}
-	f := judge(resp, body)
+	f := failureOf(resp, body)
 	f.Sent = false
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -270,7 +270,7 @@ func (a *ticketAuth) ask(ctx context.Context) (*ticket, *Failure) {
 	if err != nil {
 		return nil, loginFailure(asFailure(err, false))
 	}
-	if f := judge(resp, body); f != nil {
+	if f := failureOf(resp, body); f != nil {
 		return nil, loginFailure(f)
 	}
 	return readTicket(body, since)

@@ -207,8 +207,8 @@ func (m *memberships) ask(ctx context.Context) (Membership, error) {
 	return Membership{Quorate: quorate, Nodes: []Node{{Name: "node-" + host, Local: true}}}, nil
 }
 
-// TestLeaveCutOff has an endpoint that was used be without quorum, or not.
-func TestLeaveCutOff(t *testing.T) {
+// TestExcludeWithoutQuorum has an endpoint that was used be without quorum, or not.
+func TestExcludeWithoutQuorum(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		hosts   []string
@@ -243,7 +243,7 @@ func TestLeaveCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, m := newEndpointSet(t, tc.hosts...), &memberships{quorate: tc.quorate}
 			tr := &Transport{failover: f.failover}
-			if got := tr.LeaveCutOff(t.Context(), f.endpoints[0], m.ask); got != tc.want {
+			if got := tr.ExcludeWithoutQuorum(t.Context(), f.endpoints[0], m.ask); got != tc.want {
 				t.Errorf("%s\ngot %t", tc.reason, got)
 			}
 			if diff := cmp.Diff(tc.asked, m.asked); diff != "" {
@@ -259,7 +259,7 @@ func TestCutOffEndpoint(t *testing.T) {
 	f, m := newEndpointSet(t, "a", "b"), &memberships{quorate: map[string]bool{"a": false, "b": true}}
 	tr := &Transport{failover: f.failover}
 	tr.See(f.endpoints[0], []Node{{Name: "pve1", Local: true}})
-	if !tr.LeaveCutOff(t.Context(), f.endpoints[0], m.ask) {
+	if !tr.ExcludeWithoutQuorum(t.Context(), f.endpoints[0], m.ask) {
 		t.Fatal("the other one has quorum")
 	}
 	f.clock.Add(2 * retryDown)
@@ -268,11 +268,12 @@ func TestCutOffEndpoint(t *testing.T) {
 	f.fate["b"] = refused
 	f.wants(t, "Nobody else answers.", "", "b", "a")
 	delete(f.fate, "b")
-	if down, cutOff := tr.AskDoubtful(t.Context(), f.endpoints[1], true, m.ask); len(down) > 0 || !slices.Equal(cutOff, []string{f.endpoints[0].String()}) {
+	down, cutOff := tr.CheckSuspectEndpoints(t.Context(), f.endpoints[1], true, m.ask)
+	if len(down) > 0 || !slices.Equal(cutOff, []string{f.endpoints[0].String()}) {
 		t.Errorf("it is told, got %v and %v", down, cutOff)
 	}
 	m.quorate["a"] = true
-	if down, cutOff := tr.AskDoubtful(t.Context(), f.endpoints[1], true, m.ask); len(down)+len(cutOff) > 0 {
+	if down, cutOff := tr.CheckSuspectEndpoints(t.Context(), f.endpoints[1], true, m.ask); len(down)+len(cutOff) > 0 {
 		t.Errorf("it has quorum again, got %v and %v", down, cutOff)
 	}
 	f.clock.Add(retryDown)

@@ -140,7 +140,7 @@ func (f *failover) attempt(r *http.Request, e *Endpoint) (*http.Response, outcom
 	switch {
 	case err == nil:
 		served(r, e)
-		f.note(e, f.judge(r, resp))
+		f.note(e, f.classify(r, resp))
 		return resp, alive, nil
 	case errors.Is(r.Context().Err(), context.Canceled):
 		return nil, noOutcome, asFailure(err, sent)
@@ -161,9 +161,9 @@ func at(e *Endpoint, f *Failure) *Failure {
 	return f
 }
 
-// judge judges an endpoint by an answer: a reverse proxy without its PVE, or a node that
+// classify classifies an endpoint by an answer: a reverse proxy without its PVE, or a node that
 // cannot do what does not need another one, or is cut off from the cluster.
-func (f *failover) judge(r *http.Request, resp *http.Response) outcome {
+func (f *failover) classify(r *http.Request, resp *http.Response) outcome {
 	switch resp.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return dead

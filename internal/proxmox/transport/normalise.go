@@ -60,7 +60,7 @@ func (n normalise) RoundTrip(r *http.Request) (*http.Response, error) {
 		f.Status = statusOfBroken(resp.StatusCode)
 		return synthetic(r, x, f), nil
 	}
-	if f := judge(resp, body); f != nil {
+	if f := failureOf(resp, body); f != nil {
 		return synthetic(r, x, f), nil
 	}
 	x.set(nil)
@@ -76,8 +76,8 @@ func statusOfBroken(status int) int {
 	return status
 }
 
-// judge returns nil for a success with a JSON object, otherwise what went wrong.
-func judge(resp *http.Response, body []byte) *Failure {
+// failureOf returns nil for a success with a JSON object, otherwise what went wrong.
+func failureOf(resp *http.Response, body []byte) *Failure {
 	f := &Failure{Status: resp.StatusCode, Message: reason(resp), Sent: true}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		if lenient.IsObject(body) && json.Valid(body) {

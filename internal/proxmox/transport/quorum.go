@@ -56,9 +56,9 @@ func served(r *http.Request, e *Endpoint) {
 	}
 }
 
-// LeaveCutOff reports whether the node at an endpoint has no quorum while that at another one has, so that what it says is not
+// ExcludeWithoutQuorum reports whether the node at an endpoint has no quorum while that at another one has, so that what it says is not
 // believed: the endpoint is not used then, unless no other one answers. It asks nobody if there is no other endpoint.
-func (t *Transport) LeaveCutOff(ctx context.Context, e *Endpoint, ask Ask) bool {
+func (t *Transport) ExcludeWithoutQuorum(ctx context.Context, e *Endpoint, ask Ask) bool {
 	others := slices.DeleteFunc(t.Order(), func(o *Endpoint) bool { return o == e })
 	if e == nil || len(others) == 0 {
 		return false
@@ -83,9 +83,9 @@ func (t *Transport) LeaveCutOff(ctx context.Context, e *Endpoint, ask Ask) bool 
 	return false
 }
 
-// AskDoubtful asks the endpoints beside the one in use that are in doubt. It returns those that do not answer, and those without
+// CheckSuspectEndpoints asks the endpoints beside the one in use that are in doubt. It returns those that do not answer, and those without
 // quorum if the one in use has it: they are not used.
-func (t *Transport) AskDoubtful(ctx context.Context, used *Endpoint, quorate bool, ask Ask) (down []DownEndpoint, cutOff []string) {
+func (t *Transport) CheckSuspectEndpoints(ctx context.Context, used *Endpoint, quorate bool, ask Ask) (down []DownEndpoint, cutOff []string) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for _, e := range t.failover.others(used) {

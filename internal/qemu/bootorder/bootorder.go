@@ -45,7 +45,7 @@ func HoldsMedia(value string) bool {
 }
 
 // Overwritten reports whether PVE has put an order of its own over one that waited for the next start, of a configuration in
-// force and what it is to be. When a device leaves a VM, or a drive for removable media comes, it writes the order in force anew,
+// force and what it is to be. When a device leaves a VM, or a drive for removable media comes, it writes the order in force again,
 // without the one or with the other, whatever waits (PVE::API2::Qemu::update_vm_api).
 func Overwritten(active, next map[string]string) bool {
 	inForce, waits := Devices(active["boot"]), Devices(next["boot"])

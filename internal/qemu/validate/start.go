@@ -122,9 +122,9 @@ func numaNodeErrors(c qemu.Config) []startError {
 		case !n.Has("memory"):
 			found = append(found, startError{field, "needs memory"})
 		case n.Has("hostnodes") && !n.Has("policy"):
-			found = append(found, startError{field, "needs policy beside hostNodes"})
+			found = append(found, startError{field, "needs policy with hostNodes"})
 		case !n.Has("hostnodes") && c["hugepages"] != "":
-			found = append(found, startError{field, "needs hostNodes beside memoryOptions.hugePages"})
+			found = append(found, startError{field, "needs hostNodes with memoryOptions.hugePages"})
 		}
 	}
 	return found

@@ -106,7 +106,7 @@ func reattached(o *engine.Op, g *state.Guest, volume string) {
 	})
 }
 
-// keepUnused remembers the volume of a detached disk as unused, and returns as which; cloud-init drives are made anew and
+// keepUnused remembers the volume of a detached disk as unused, and returns as which; cloud-init drives are created again and
 // go.
 func keepUnused(o *engine.Op, g *state.Guest, d Drive) string {
 	if d.CloudInit() {

@@ -235,7 +235,7 @@ func SnapshotsWith(o *engine.Op, g *state.Guest, id string) []string {
 	return names
 }
 
-// mirrors reports whether QEMU itself has to copy a volume of a running guest: that of a drive now. What is made anew, drives for cloud-init
+// mirrors reports whether QEMU itself has to copy a volume of a running guest: that of a drive now. What is created again, drives for cloud-init
 // and the state of a TPM, and volumes that are unused, pending or of snapshots, are copied as files are.
 func mirrors(o *engine.Op, g *state.Guest, id string) bool {
 	for key, value := range g.Config {

@@ -165,8 +165,8 @@ func (e *Ending) DefaultTimeout(seconds string) {
 	}
 }
 
-// HearsShutdown reports whether the guest's system acts on a request to power off: it must have booted.
-func HearsShutdown(o *engine.Op, g *state.Guest) bool {
+// ReactsToShutdown reports whether the guest's system acts on a request to power off: it must have booted.
+func ReactsToShutdown(o *engine.Op, g *state.Guest) bool {
 	return booted(o, g) && (g.Agent == nil || !g.Agent.IgnoresShutdown)
 }
 

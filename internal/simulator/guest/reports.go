@@ -39,7 +39,7 @@ func measure(o *engine.Op, g *state.Guest) *state.Report {
 }
 
 // sizes reads the sizes of a guest's memory and of the first disk of its boot order. Lists need them of every guest, so that
-// they are read anew only when the options have changed.
+// they are read again only when the options have changed.
 func sizes(o *engine.Op, g *state.Guest) *state.Sizes {
 	old := g.Sizes
 	if old != nil && old.DiskKey != "" && old.MemoryText == g.Config["memory"] && old.BootText == g.Config["boot"] &&

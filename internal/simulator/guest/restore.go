@@ -203,7 +203,7 @@ func comment(config map[string]string, key string) {
 	delete(config, key)
 }
 
-// restoreDrive makes a drive's volume anew; a disk that the backup does not hold is left out.
+// restoreDrive makes a drive's volume again; a disk that the backup does not hold is left out.
 func restoreDrive(o *engine.Op, r *Restoration, key, value string, disks map[string]state.Volume, made *[]string) (string, error) {
 	d := ParseDrive(o.Engine, key, value)
 	if d.CDROM() && !d.CloudInit() {

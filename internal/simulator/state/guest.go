@@ -121,7 +121,7 @@ func (st *State) LeaveRules(sid string) {
 	st.HARules.Renumber()
 }
 
-// Renumber numbers rules anew in their order, as they are written to the file.
+// Renumber numbers rules again in their order, as they are written to the file.
 func (s Sections) Renumber() {
 	order := func(id string) int {
 		n, _ := strconv.Atoi(s[id]["order"])

@@ -200,7 +200,7 @@ func disksAmong(a Amounts) Amounts {
 	return all
 }
 
-// HasLeft reports whether something counts that a resource has left. Only a list that is read anew shows that it is gone.
+// HasLeft reports whether something counts that a resource has left. Only a list that is read again shows that it is gone.
 func (l Ledger) HasLeft(name string) bool {
 	for _, e := range l {
 		if e.Left && e.Has[name] > 0 {

@@ -166,7 +166,7 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 	after := l.withoutTaken(r)
 	used := after.Used(seen, r.UID)
 	used.add(base)
-	used.add(l.beside(seen, r))
+	used.add(l.othersUsage(seen, r))
 	reserved := maps.Clone(used)
 	for _, uid := range l.ahead(seen, r) {
 		if l.offer(limits, seen, reserved, uid, now) {
@@ -207,9 +207,9 @@ func shortages(limits, used, reserved, more Amounts) []Shortage {
 	return all
 }
 
-// beside returns the amounts of a VM that a resource names but does not own. They count in addition to the request, except what already counts for another
+// othersUsage returns the amounts of a VM that a resource names but does not own. They count in addition to the request, except what already counts for another
 // resource that names the VM and has received everything it was granted.
-func (l Ledger) beside(seen Seen, r Request) Amounts {
+func (l Ledger) othersUsage(seen Seen, r Request) Amounts {
 	vmid, named := seen.Named[r.UID]
 	if !r.Beside || !named {
 		return nil
@@ -227,7 +227,7 @@ func (l Ledger) beside(seen Seen, r Request) Amounts {
 	return there
 }
 
-// remains is the part of what a resource was granted that is there now or was not seen yet. What has gone since is asked for anew, since another resource
+// remains is the part of what a resource was granted that is there now or was not seen yet. What has gone since is asked for again, since another resource
 // may count it by now, as a Volume does a disk that it takes over from a Machine.
 func (e Entry) remains(there Amounts) Amounts {
 	all := Amounts{}

@@ -167,7 +167,7 @@ func TestDecide(t *testing.T) {
 			want: want{granted: vm(1), offered: []string{"b"}, ledger: Ledger{"a": made(1, 7), "b": waits(2, 3, 0), "me": pending(3, 1)}},
 		},
 		"Unfit": {
-			reason: "An offer that does not suffice is not made anew whenever that is found.",
+			reason: "An offer that does not suffice is not created again whenever that is found.",
 			limits: limits, ledger: Ledger{"a": made(1, 6), "me": waits(2, 4, 5)}, ask: ask(2, 4),
 			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"a": made(1, 6), "me": waits(2, 4, 5)}},
 		},

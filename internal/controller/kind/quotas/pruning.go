@@ -146,7 +146,7 @@ const creationDelay = time.Minute
 //	is being made, or may be                          stays
 //	is complete, and the tenant's                     is in state Left
 //	is not there, and was left within creationDelay   stays
-//	is not there by a list that is not fresh          stays, and the list is read anew
+//	is not there by a list that is not fresh          stays, and the list is read again
 //	is not there, or is somebody else's               is removed
 func (p *pruning) pruneCreating(uid string, e quota.Entry) {
 	switch creating, there := p.seen.Creating[e.VMID]; {

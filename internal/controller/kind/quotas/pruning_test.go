@@ -181,7 +181,7 @@ func outcomes() map[string]outcome {
 	all := map[string]outcome{
 		"NotListed": {reason: "The call that makes the VM may be under way.", vms: 1, cores: 8, disks: 6},
 		"Never":     {reason: "There is no VM after a minute.", after: 2 * time.Minute},
-		"Late":      {reason: "A list that is older than the VM is read anew.", site: site{late: []int{100}}, after: 2 * time.Minute, vms: 1, disks: 6},
+		"Late":      {reason: "A list that is older than the VM is read again.", site: site{late: []int{100}}, after: 2 * time.Minute, vms: 1, disks: 6},
 		"Complete":  {reason: "The list tells what a VM has, but for its disks.", site: site{vmids: []int{100}}, vms: 1, disks: 6},
 	}
 	for name, g := range map[string]proxmox.Guest{

@@ -243,7 +243,7 @@ func TestGone(t *testing.T) {
 	}
 	k.gone("first")
 	if err := k.Reason(second); err != nil {
-		t.Errorf("want one that was woken decided anew, got %v", err)
+		t.Errorf("want one that was woken decided again, got %v", err)
 	}
 	if _, err := k.Admit(t.Context(), ask(second, q, 1)); err != nil {
 		t.Errorf("want room for the second, got %v", err)

@@ -81,7 +81,7 @@ func TestWarned(t *testing.T) {
 			w.Tenant = tenancy.TenantNamed([]v1alpha1.ProviderTenant{{Name: "team-a"}}, "team-a")
 		}},
 		"NoTenant": {reason: "Nothing is told of a resource that may do everything.", cores: 9, change: func(w *Warned) { w.Tenant = nil }},
-		"Deleted": {reason: "Nothing is told anew of what is being deleted.", cores: 9, change: func(w *Warned) {
+		"Deleted": {reason: "Nothing is told again of what is being deleted.", cores: 9, change: func(w *Warned) {
 			w.Resource.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
 		}},
 		"Unknown":      {reason: "Nothing is warned of that cannot be told.", cores: 9, change: fails, want: "Allowed"},

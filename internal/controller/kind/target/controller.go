@@ -238,7 +238,7 @@ func ShowError(m resource.Managed, err error) {
 	tenancy.ShowRefusal(m, err)
 }
 
-// ShowDeleting shows that a resource is being deleted, with what that waits for: a problem, or a removal that has failed. The reconciler sets Ready anew,
+// ShowDeleting shows that a resource is being deleted, with what that waits for: a problem, or a removal that has failed. The reconciler sets Ready again,
 // with the words of UpToDate, which tells by its reason whether a node is waited for.
 func (p Parts[T]) ShowDeleting(m T, problem *kind.Problem, failure string) {
 	deleting := p.deleting(problem, failure)

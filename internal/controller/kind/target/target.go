@@ -210,7 +210,7 @@ func Locked(ctx context.Context, in Inventory, vmid int, config qemu.Config) (*k
 	}
 	busy, err := Busy(ctx, in, vmid)
 	if busy && err == nil {
-		return &kind.Problem{Reason: ReasonLocked, Message: fmt.Sprintf("another task of Proxmox VE works on VM %d, and is waited for", vmid)}, nil
+		return &kind.Problem{Reason: ReasonLocked, Message: fmt.Sprintf("another task of Proxmox VE works on VM %d: the provider waits for it", vmid)}, nil
 	}
 	return nil, err
 }

@@ -145,7 +145,7 @@ func Keep(ctx context.Context, kube client.Client, record xpevent.Recorder, k Ki
 }
 
 // RefuseEarly refuses for good what the manifest of a Machine without a VM asks for. It is an old request: the
-// manifest was applied anew, to take over a VM that has gone on since.
+// manifest was applied again, to take over a VM that has gone on since.
 func RefuseEarly(ctx context.Context, kube client.Client, m object.Machine, now time.Time, kinds ...Kind) error {
 	for _, k := range kinds {
 		asked, annotation := k.Asked(m), k.Texts().Annotation

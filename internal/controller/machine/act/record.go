@@ -66,7 +66,7 @@ type Record struct {
 	// Lock is how long PVE was seen to hold the lock of the VM.
 	Lock tasktrack.LockWait `json:"lock,omitzero"`
 
-	// Offline is why the task of the last call, which may still work on the VM, cannot be asked for; nil if it can. It is seen anew each time.
+	// Offline is why the task of the last call, which may still work on the VM, cannot be asked for; nil if it can. It is seen again each time.
 	Offline *kind.Problem `json:"-"`
 
 	// Used are digests of earlier tokens for which anything was done, the latest last.

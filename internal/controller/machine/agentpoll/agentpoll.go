@@ -76,7 +76,7 @@ func (p Poll) Run(m object.Machine) {
 		return
 	}
 	at := guestagent.Node{Cluster: p.Cluster, Name: p.VM.Node}
-	p.Agents.Rewire(m, boot, p.VM.AllMACs())
+	p.Agents.UpdateMACs(m, boot, p.VM.AllMACs())
 	switch {
 	case p.VM.Paused(), meta.WasDeleted(m): // It answers nothing until it is resumed, and nobody needs to know what goes with the VM.
 	case p.Agents.Due(m, boot, at):

@@ -83,7 +83,7 @@ func checkUnchanged(m object.Machine, id qemu.Identity, v *vmstate.VM) error {
 }
 
 // checkCluster is an error if the VM is not found because it is looked for in another cluster
-// than it was in: the configuration has come to lead there. Made anew, there would be two
+// than it was in: the configuration has come to lead there. Made again, there would be two
 // of it, and a Machine that is deleted would leave it behind.
 func checkCluster(ctx context.Context, i Inventory, m object.Machine, id qemu.Identity, v *vmstate.VM) error {
 	o := m.Observation()

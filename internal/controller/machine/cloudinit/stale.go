@@ -69,7 +69,7 @@ func (k Keeper) unused(ctx context.Context, m object.Machine, desired *Image) ([
 
 // withoutSnapshots leaves out images that a snapshot of the VM has in a drive: without them
 // PVE cannot go back to one with the VM's memory. They wait until it is removed, which
-// is a sign to look at the VM anew.
+// is a sign to look at the VM again.
 func (k Keeper) withoutSnapshots(ctx context.Context, stale []nocloud.Ref) ([]nocloud.Ref, error) {
 	if len(stale) == 0 || k.VM == nil || k.VM.Config["parent"] == "" {
 		return stale, nil
@@ -160,7 +160,7 @@ func (k Keeper) Wait(ctx context.Context, m object.Machine) (waits, err error) {
 	all := Refs(m)
 	for _, p := range all {
 		if p.Uncertain(k.Now()) {
-			return errors.Errorf("image %s may still arrive on node %s, since the answer to its upload was lost: it is waited for until %s",
+			return errors.Errorf("image %s may still arrive on node %s, since the answer to its upload was lost: the provider waits for it until %s",
 				p.Volume, p.Node, p.UncertainUntil.UTC().Format(time.RFC3339)), nil
 		}
 		off, err := k.Nodes.NodeOffline(ctx, p.Node)
@@ -168,7 +168,7 @@ func (k Keeper) Wait(ctx context.Context, m object.Machine) (waits, err error) {
 			return nil, err
 		}
 		if off && k.Tasks.Waited(m, removing) < k.ObstacleTime {
-			return errors.Errorf("image %s is to be removed from node %s, which is offline and is waited for %s at most", p.Volume, p.Node, k.ObstacleTime), nil
+			return errors.Errorf("image %s is to be removed from node %s, which is offline: the provider waits for it for %s at most", p.Volume, p.Node, k.ObstacleTime), nil
 		}
 	}
 	for _, p := range all {

@@ -50,7 +50,7 @@ const (
 	// ReasonLeftBehind is of a VM that stays when its Machine is deleted, since it is none of its tenant's.
 	ReasonLeftBehind = kind.EventLeftBehind
 
-	// ReasonRecreating says that a VM is made anew whose creation was lost, and the others what is left of that.
+	// ReasonRecreating says that a VM is created again whose creation was lost, and the others what is left of that.
 	ReasonRecreating      xpevent.Reason = "Recreating"
 	ReasonRemainsFound    xpevent.Reason = "RemainsFound"
 	ReasonOrphanedRemains xpevent.Reason = "OrphanedRemains"
@@ -108,8 +108,8 @@ func OfTask(t proxmox.Task, vmid string) xpevent.Event {
 	return xpevent.Normal(e.reason, text)
 }
 
-// Told reports whether a task is that of a change that was told when it was made.
-func Told(taskType string) bool {
+// ReportedAtCall reports whether a task is that of a change that was told when it was made.
+func ReportedAtCall(taskType string) bool {
 	return slices.Contains([]string{"qmconfig", "resize", "qmmove"}, taskType)
 }
 

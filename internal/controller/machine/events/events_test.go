@@ -51,10 +51,10 @@ func TestTaskEvent(t *testing.T) {
 	}
 }
 
-func TestTold(t *testing.T) {
+func TestReportedAtCall(t *testing.T) {
 	for task, want := range map[string]bool{"qmconfig": true, "resize": true, "qmmove": true, "qmstart": false, "qmdestroy": false} {
-		if got := Told(task); got != want {
-			t.Errorf("Told(%q): want %t, since an event says which option it changes, from what to what; got %t", task, want, got)
+		if got := ReportedAtCall(task); got != want {
+			t.Errorf("ReportedAtCall(%q): want %t, since an event says which option it changes, from what to what; got %t", task, want, got)
 		}
 	}
 }

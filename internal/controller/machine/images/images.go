@@ -186,7 +186,7 @@ func (r Reader) Ensure(ctx context.Context, m object.Machine) error {
 	case !imageref.SameSource(image, i):
 		return errors.Errorf("image %q has another source than image.url: remove it, or name it by image.ref", name)
 	case image.GetLabels()[imageref.LabelShared] == "" || meta.WasDeleted(image):
-		return nil // It is somebody's own, or made anew once it is gone.
+		return nil // It is somebody's own, or created again once it is gone.
 	}
 	return r.own(ctx, m, image)
 }

@@ -293,11 +293,11 @@ func TestWaitingFor(t *testing.T) {
 
 func TestNotifier(t *testing.T) {
 	n, told := NewNotifier(), []string{}
-	n.Tell("a", image(url, true)) // Nobody listens.
+	n.Notify("a", image(url, true)) // Nobody listens.
 	n.Subscribe("a", func(i imageref.Image) { told = append(told, "a "+i.GetNamespace()) })
 	n.Subscribe("b", func(imageref.Image) { told = append(told, "b") })
-	n.Tell("a", image(url, true))
-	n.Tell("a", machine("web", nil)) // It is no Image.
+	n.Notify("a", image(url, true))
+	n.Notify("a", machine("web", nil)) // It is no Image.
 	if diff := cmp.Diff([]string{"a team"}, told); diff != "" {
 		t.Errorf("the subscriber of the group is told of Images: -want, +got:\n%s", diff)
 	}

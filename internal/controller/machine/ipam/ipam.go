@@ -168,7 +168,7 @@ func (r Reader) take(ctx context.Context, m object.Machine, c claim) (taken, err
 		t.wait = fmt.Sprintf("IPAddressClaim '%s' is not this Machine's: it has no label %s with the UUID of its VM", key.Name, LabelUUID)
 		return t, nil
 	case meta.WasDeleted(there):
-		t.wait = waits(key, "is being deleted, and will be made anew")
+		t.wait = waits(key, "is being deleted, and will be created again")
 		return t, nil
 	}
 	return r.allocated(ctx, t, there)

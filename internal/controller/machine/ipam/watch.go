@@ -86,7 +86,7 @@ func (w *Watch) serves(is bool) {
 }
 
 // servedNone reports whether the API server was seen to serve no claims a moment ago. To ask it costs three requests, since a
-// kind that is not there is looked for anew each time.
+// kind that is not there is looked for again each time.
 func (w *Watch) servedNone() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -80,7 +80,7 @@ type Lookup struct {
 // Running returns the tasks as they are. It must come before the VM is looked at. In the other order, a task that
 // ends between the two is missed: the VM would be as it was before the task, which
 // would then be started once more. After a call whose outcome is not known, the
-// tasks are read anew.
+// tasks are read again.
 func (l Lookup) Running(ctx context.Context, m object.Machine) tasktrack.View {
 	maxAge := inventory.Current
 	switch ago := l.Tasks.SinceUnknownOutcome(m); {

@@ -144,7 +144,7 @@ func TestIsRestored(t *testing.T) {
 		"Restored":  {reason: "Secret and Machine are those of another cluster.", sent: "before/3", want: true},
 		"Adopted":   {reason: "Nobody notes when an adopted VM was made.", sent: "before/3", change: adopted, want: true},
 		"Changed":   {reason: "The Secret has changed.", sent: "secret/3"},
-		"Seen":      {reason: "Somebody has made the Secret anew, perhaps with another password.", sent: "before/3", change: seen},
+		"Seen":      {reason: "Somebody has made the Secret again, perhaps with another password.", sent: "before/3", change: seen},
 		"NotMade":   {reason: "The VM was made for this Machine, and the Secret is another one already.", sent: "before/3", change: madeHere},
 		"Given":     {reason: "A password was generated before.", sent: "generated/00ff"},
 		"Generated": {reason: "A password is generated in place of that of a Secret.", sent: "before/3", version: "generated/00ff"},

@@ -60,7 +60,7 @@ func Interval(m object.Machine, configured time.Duration, now time.Time) time.Du
 	waitsForAddress := m.GetCondition(conditions.TypeNetworkConfigured).Reason == conditions.ReasonWaitingForAddress &&
 		started != nil && now.Sub(started.Time) < AddressesWithin
 	switch {
-	case m.GetCondition(conditions.TypeVMCreated).Reason == conditions.ReasonWaitingForImage, restore.Woken(m):
+	case m.GetCondition(conditions.TypeVMCreated).Reason == conditions.ReasonWaitingForImage, restore.WaitsForBackup(m):
 		return configured // The Image or the Backup wakes it.
 	case m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
 		return min(configured, unready)

@@ -114,10 +114,10 @@ func UnderWay(m object.Machine) bool {
 	return a != nil && a.Action == Shutdown && a.Token == lastToken(m) && seen != nil && seen.Token == a.Token && seen.Result == ""
 }
 
-// GoesOn reports whether a guest is to be asked again to shut down: the task of the last request has ended as it does while
+// NeedsAnotherRequest reports whether a guest is to be asked again to shut down: the task of the last request has ended as it does while
 // a guest does not react to it, and the VM has run on since the first one, which no guest has ended in less than a round. A VM that
 // was off meanwhile was shut down.
-func GoesOn(m object.Machine, v *vmstate.VM, t proxmox.Task, now time.Time) bool {
+func NeedsAnotherRequest(m object.Machine, v *vmstate.VM, t proxmox.Task, now time.Time) bool {
 	anew := now.Add(-v.Status.Uptime).After(Begun(m).Add(tasktrack.BootingRound))
 	return UnderWay(m) && v.Status.Running() && !v.Status.HAManaged && proxmox.IsShutdownTimeout(t.Err()) && !anew
 }

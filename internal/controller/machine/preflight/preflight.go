@@ -112,7 +112,7 @@ func (e *Checks) CheckPrivileges(ctx context.Context, op string, needs []validat
 	return proxmox.Denial(op, missing...)
 }
 
-// CheckPrivilegesKnown is CheckPrivileges for what is done to many VMs at once: what the user may anywhere is known, and asked anew only if
+// CheckPrivilegesKnown is CheckPrivileges for what is done to many VMs at once: what the user may anywhere is known, and asked again only if
 // that is not enough.
 func (e *Checks) CheckPrivilegesKnown(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
 	if e.Superuser {
@@ -133,7 +133,7 @@ func (e *Checks) CheckPrivilegesKnown(ctx context.Context, op string, needs []va
 }
 
 // CheckPrivilegesOfNew is CheckPrivileges for a VM that is not there yet. What all Machines may is known, and
-// asked anew only if that is not enough.
+// asked again only if that is not enough.
 func (e *Checks) CheckPrivilegesOfNew(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
 	if e.Superuser {
 		return nil

@@ -80,7 +80,7 @@ func TestShow(t *testing.T) {
 			status: corev1.ConditionFalse, want: conditions.ReasonCloudInitFailed,
 		},
 		"Creating": {
-			reason: "A VM that is made anew is another one.", before: &done, vm: func(v *vmstate.VM) { v.Config = qemu.Config{"lock": "create"} },
+			reason: "A VM that is created again is another one.", before: &done, vm: func(v *vmstate.VM) { v.Config = qemu.Config{"lock": "create"} },
 			status: corev1.ConditionFalse, want: conditions.ReasonCreating, asked: true,
 		},
 		"Restart": {

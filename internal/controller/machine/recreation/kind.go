@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package recreation makes VMs anew under another VMID whose creation was lost with their nodes: at most
+// Package recreation makes VMs again under another VMID whose creation was lost with their nodes: at most
 // once for each token. kind.go has what a Machine asks for, lost.go what proves that a creation was lost and
 // gives the Machine another identity, and remains.go watches what comes back with the node.
 package recreation
@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Kind has the recreations of a Machine. Where its VM can be read, there is nothing to make anew.
+// A Kind has the recreations of a Machine. Where its VM can be read, there is nothing to make again.
 type Kind struct {
 	act.Env
 }

@@ -149,7 +149,7 @@ func TestRecreate(t *testing.T) {
 		state  v1alpha1.MachineActState
 		words  string
 	}{
-		"Lost": {reason: "A creation that was lost with the node is made anew.", state: v1alpha1.ActSucceeded},
+		"Lost": {reason: "A creation that was lost with the node is created again.", state: v1alpha1.ActSucceeded},
 		"NotListed": {
 			reason: "A VM that the list lacks for a moment proves nothing.", state: v1alpha1.ActPending, words: "not listed",
 			change: func(_ *namespaced.Machine, p *pve, _ *Recreator) { p.guests = nil },

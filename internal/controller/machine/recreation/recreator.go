@@ -55,7 +55,7 @@ type Machines interface {
 	OtherClaimants(ctx context.Context, m object.Machine, claim string) ([]object.Machine, error)
 }
 
-// A Recreator makes the VM of a Machine anew, and watches what lost creations have left.
+// A Recreator makes the VM of a Machine again, and watches what lost creations have left.
 type Recreator struct {
 	Kube      client.Client
 	Inventory Inventory

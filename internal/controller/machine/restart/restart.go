@@ -123,9 +123,9 @@ func (r Request) repeated(now time.Time) Request {
 type Policy struct {
 	qemu.Desired
 
-	// GotNoLock is true if the task of the last request has done nothing since PVE held the VM's lock, as it does for a
+	// LockTimedOut is true if the task of the last request has done nothing since PVE held the VM's lock, as it does for a
 	// moment. Then the request is made again.
-	GotNoLock bool
+	LockTimedOut bool
 }
 
 // A Decision is what is decided about a restart that pending changes require.
@@ -179,7 +179,7 @@ func (p Policy) Decide(v *vmstate.VM, last Request, now time.Time) Decision {
 // again decides about a restart that was asked for in this maintenance window and was
 // not made.
 func (p Policy) again(last Request, now time.Time) Decision {
-	if p.GotNoLock {
+	if p.LockTimedOut {
 		return p.due(last.repeated(now))
 	}
 	asked := cmp.Or(p.requestTimeout(last.Last.Sub(last.First)), defaultShutdownTimeout)

@@ -191,7 +191,7 @@ func TestDecide(t *testing.T) {
 				tc.vm = func(v *vmstate.VM) { v.Status.Uptime = 24 * time.Hour }
 			}
 			policy := spec(tc.spec)
-			policy.GotNoLock = tc.noLock
+			policy.LockTimedOut = tc.noLock
 			got := policy.Decide(pendingVM(tc.vm), tc.last, now())
 			if got.Due != tc.due || got.Hard != tc.hard || got.Reason != tc.want || !strings.Contains(got.Why, tc.why) {
 				t.Errorf("%s Want due %t, hard %t, %s: %s, got %+v", tc.reason, tc.due, tc.hard, tc.want, tc.why, got)

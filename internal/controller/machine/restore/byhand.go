@@ -34,7 +34,7 @@ func Overwritten(m object.Machine, id qemu.Identity, v *vmstate.VM, busy bool) s
 	case !had || id.UUID == "" || !Unfinished(v.Config):
 		return ""
 	case busy:
-		return fmt.Sprintf("somebody restores a backup over VM %d, which has neither its options nor its disks until that ends: it is waited for", id.VMID)
+		return fmt.Sprintf("somebody restores a backup over VM %d, which has neither its options nor its disks until that ends: the provider waits for it", id.VMID)
 	}
 	return fmt.Sprintf("VM %d has lost its options and disks, as while a backup is restored over it, but no task is seen that works on it. "+
 		"If that lasts, the restore has failed: restore a backup over VM %d once more, or remove the VM", id.VMID, id.VMID)

@@ -512,10 +512,11 @@ func TestWaitingFor(t *testing.T) {
 	unstored.Spec.ForProvider.Restore.StorageRef = &v1alpha1.Reference{Name: "fast"}
 	err = Backups{Kube: kube, GroupVersion: namespaced.SchemeGroupVersion}.Wait(t.Context(), unstored)
 	reason, _ := conditions.WaitsForSource(err)
-	if unstored.SetConditions(xpv2.Condition{Type: conditions.TypeVMCreated, Reason: reason}); reason != conditions.ReasonWaitingForStorage || Woken(unstored) {
+	unstored.SetConditions(xpv2.Condition{Type: conditions.TypeVMCreated, Reason: reason})
+	if reason != conditions.ReasonWaitingForStorage || WaitsForBackup(unstored) {
 		t.Errorf("for want of its Storage a Machine waits for the reason %s, and has to look for itself: %v", reason, err)
 	}
-	if !Woken(waits) || Woken(latest) || Woken(machine("new", func(*namespaced.Machine) {})) {
+	if !WaitsForBackup(waits) || WaitsForBackup(latest) || WaitsForBackup(machine("new", func(*namespaced.Machine) {})) {
 		t.Error("only what a Backup wakes need not look for itself")
 	}
 }

@@ -71,8 +71,8 @@ func refersTo(m object.Machine) string {
 	return ""
 }
 
-// Woken reports whether a Machine waits for a Backup that wakes it, so that it need not look for itself. Nothing wakes one that waits for
+// WaitsForBackup reports whether a Machine waits for a Backup that wakes it, so that it need not look for itself. Nothing wakes one that waits for
 // the Storage of its disks, by a reason of its own.
-func Woken(m object.Machine) bool {
+func WaitsForBackup(m object.Machine) bool {
 	return refersTo(m) != "" && m.GetCondition(conditions.TypeVMCreated).Reason == conditions.ReasonWaitingForBackup
 }

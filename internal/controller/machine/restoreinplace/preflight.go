@@ -268,7 +268,7 @@ func (a *restoring) unseen(err error) string {
 	return why
 }
 
-// leftOut reports whether a backup leaves out what is at a device. The drive of cloud-init, which is made anew, is no loss.
+// leftOut reports whether a backup leaves out what is at a device. The drive of cloud-init, which is created again, is no loss.
 func leftOut(c qemu.Config, device string) bool {
 	d, err := proxmox.ParseDisk(c[device])
 	switch {

@@ -326,7 +326,7 @@ func TestRefused(t *testing.T) {
 				l.spec().ReplaceDisks = new(true)
 				var id string
 				l.edit(func(g *simulator.Guest) { id, _, _ = strings.Cut(g.Config["scsi0"], ",") })
-				d := qemu.Devices{Handed: qemu.HandedDisks{"d": {Device: "scsi0", Volume: id}}}
+				d := qemu.Devices{Handed: qemu.VolumeDisks{"d": {Device: "scsi0", Volume: id}}}
 				l.m.Annotations[object.AnnotationDevices] = d.String()
 			}, words: []string{"scsi0 is, or may be, the disk of Volume 'd'", "which is gone"},
 		},
@@ -405,7 +405,7 @@ func TestSafetyHas(t *testing.T) {
 		},
 		"EFI": {reason: "A backup has the disk of EFI.", prepare: func(l *lab) { l.efi("ovmf") }},
 		"CloudInit": {
-			reason: "The drive of cloud-init is made anew.", prepare: func(l *lab) {
+			reason: "The drive of cloud-init is created again.", prepare: func(l *lab) {
 				const drive = "local-lvm:vm-500-cloudinit,media=cdrom,size=4M"
 				l.edit(func(g *simulator.Guest) { g.Config["ide2"] = drive })
 				l.backup(func(v *simulator.Volume) { v.Backup.Config["ide2"] = drive })

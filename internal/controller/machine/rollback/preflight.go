@@ -65,7 +65,7 @@ func (a *rollback) checkSnapshot(ctx context.Context, q request) (string, error)
 		return fmt.Sprintf("the VM had the UUID %q at snapshot %q, and has %q: it would no longer be this Machine's", uuid, q.Snapshot, a.UUID), nil
 	}
 	if err := a.allows(a.config); err != nil {
-		return fmt.Sprintf("at snapshot %q the VM had what it may not have: %v", q.Snapshot, err), nil
+		return fmt.Sprintf("snapshot %q has options that the Machine may not have: %v", q.Snapshot, err), nil
 	}
 	return "", nil
 }

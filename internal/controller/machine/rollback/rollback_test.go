@@ -209,7 +209,7 @@ func TestRefused(t *testing.T) {
 			reason: "A VM does not go back to what its tenant may not have.",
 			prepare: func(l *lab) {
 				l.act.allows = func(to qemu.Config) error { return errors.New("no memory of " + to["memory"]) }
-			}, words: []string{`at snapshot "s1"`, "no memory of 64"},
+			}, words: []string{`snapshot "s1" has options`, "no memory of 64"},
 		},
 		"Room": {
 			reason: "The quota has no room for what the VM had at the snapshot.",
@@ -485,7 +485,7 @@ func TestLostLate(t *testing.T) {
 	l.called("", "", "/s1/rollback", "/s1/rollback")
 }
 
-// TestLostCall loses the calls. The safety snapshot is taken anew, and the rollback is not
+// TestLostCall loses the calls. The safety snapshot is taken again, and the rollback is not
 // repeated.
 func TestLostCall(t *testing.T) {
 	l, q := newLab(t, "9.2"), back()
@@ -624,7 +624,7 @@ func TestNodeGone(t *testing.T) {
 			state: v1alpha1.ActRollingBack, then: v1alpha1.ActUnknown,
 		},
 		"Safety": {
-			reason: "The safety snapshot that was not taken is taken anew.", task: taskSnapshot, call: func(r *act.Record) *act.Call { return &r.Taking },
+			reason: "The safety snapshot that was not taken is taken again.", task: taskSnapshot, call: func(r *act.Record) *act.Call { return &r.Taking },
 			state: v1alpha1.ActTakingSafetySnapshot, then: v1alpha1.ActPending,
 		},
 	}

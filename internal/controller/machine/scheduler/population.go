@@ -61,7 +61,7 @@ func (v View) key() (k populationKey, named bool) {
 	return populationKey{storage: v.Storage, guests: weak.Make(&v.Guests[0])}, true
 }
 
-// A populationKey names the list of guests that a population is made of, which each list anew is another of.
+// A populationKey names the list of guests that a population is made of, which each list again is another of.
 type populationKey struct {
 	guests  weak.Pointer[proxmox.Guest]
 	storage string
@@ -138,7 +138,7 @@ func (f *Scheduler) Release(m object.Machine) {
 	}
 }
 
-// populationOf returns the population of a view, which is made anew where it is too old.
+// populationOf returns the population of a view, which is created again where it is too old.
 func (f *Scheduler) populationOf(ctx context.Context, v View) (*population, error) {
 	f.dropOld()
 	key, named := v.key()

@@ -172,7 +172,7 @@ func TestPopulations(t *testing.T) {
 			view:   func(w *world) View { return w.view("", "ceph") }, want: "pve1", lists: 1,
 		},
 		"Listed": {
-			reason: "What PVE lists anew is looked at anew.", want: "pve1", lists: 1,
+			reason: "What PVE lists again is looked at again.", want: "pve1", lists: 1,
 			do: func(w *world) { w.guests = slices.Clone(w.guests) },
 		},
 		"Later": {reason: "After a while Machines may have changed.", do: func(w *world) { w.now = w.now.Add(populationAge) }, want: "pve1", lists: 1},
@@ -207,7 +207,7 @@ func TestPopulations(t *testing.T) {
 				t.Errorf("%s Want %s, got %s", tc.reason, tc.want, node)
 			}
 			if again := w.cache.listed > before; tc.view == nil && again != (tc.lists > 0) {
-				t.Errorf("%s Machines were looked at anew: %t", tc.reason, again)
+				t.Errorf("%s Machines were looked at again: %t", tc.reason, again)
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func (r *Reads) has(at source) bool {
 // Versions returns those of all that was read. They must not be changed.
 func (r *Reads) Versions() Versions { return r.versions }
 
-// Unchanged reports whether what was read in another reconcile is as it was then. It is read anew, but for what this reconcile has read already.
+// Unchanged reports whether what was read in another reconcile is as it was then. It is read again, but for what this reconcile has read already.
 func (r *Reads) Unchanged(ctx context.Context, before Versions) bool {
 	for at, version := range before {
 		if !r.has(at) {

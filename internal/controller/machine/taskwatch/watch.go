@@ -42,7 +42,7 @@ type Client interface {
 	TaskLog(ctx context.Context, u proxmox.UPID, lastLines int) ([]string, error)
 }
 
-// An Inventory sees tasks end, and has others read anew what they know of a VM.
+// An Inventory sees tasks end, and has others read again what they know of a VM.
 type Inventory interface {
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	InvalidateGuest(vmid int)
@@ -106,7 +106,7 @@ func (w Watch) onTaskDone(m object.Machine, t proxmox.Task, node string) {
 		if tasktrack.CreatesVM(t.Type) {
 			w.Log.Info("Successfully created VM", "vmid", vmid, "node", node)
 		}
-		if !events.Told(t.Type) {
+		if !events.ReportedAtCall(t.Type) {
 			w.Record.Event(m, events.OfTask(t, vmid))
 		}
 		w.emitTaskWarnings(m, t)
@@ -144,7 +144,7 @@ func (w Watch) emitTaskWarnings(m object.Machine, t proxmox.Task) {
 	}
 }
 
-// invalidateInventory has others read anew what they know of the VM.
+// invalidateInventory has others read again what they know of the VM.
 func (w Watch) invalidateInventory(m object.Machine) {
 	if id, err := object.IdentityOf(m); err == nil {
 		w.Inventory.InvalidateGuest(id.VMID)

@@ -176,9 +176,9 @@ func (c Checks) incomplete(m object.Machine, r act.Remains) bool {
 	return !complete && c.Records.VerifyCreation(m, r.VMID, r.UUID, r.Node, r.Signature)
 }
 
-// TellsRemains reports whether messages to the user of a Machine may name the remains of a lost creation: whether they were created for the user's
+// MayReportRemains reports whether messages to the user of a Machine may name the remains of a lost creation: whether they were created for the user's
 // tenant. Remains are in no pool, because a VM joins its pool when it is complete.
-func (c Checks) TellsRemains(ctx context.Context, m object.Machine, r act.Remains) bool {
+func (c Checks) MayReportRemains(ctx context.Context, m object.Machine, r act.Remains) bool {
 	if c.incomplete(m, r) {
 		return connect.CheckVM(ctx, c.Inventory, r.VMID, c.inNoPool) == nil
 	}
@@ -246,7 +246,7 @@ func (c Checks) MayClone(ctx context.Context, vmid int) (bool, error) {
 }
 
 // Holders returns a function that reports whether the tenants of Machines hold a VM, and whether these tenants are enforced. Before the VM of a Machine is
-// removed, the VMs are listed anew for that.
+// removed, the VMs are listed again for that.
 func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, enforced bool, err error), error) {
 	if c.TenantFor == nil {
 		return claims.AllHold, nil

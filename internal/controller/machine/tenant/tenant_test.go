@@ -152,8 +152,8 @@ func TestCreations(t *testing.T) {
 				t.Errorf("Hidden(): %s Want it told: %v, got %v", tc.reason, tc.told, err)
 			}
 			left := act.Remains{VMID: g.VMID, UUID: m.Annotations[object.AnnotationUUID], Node: g.Node, Signature: m.Annotations[object.AnnotationCreation]}
-			if got := c.TellsRemains(t.Context(), m, left); got != tc.left {
-				t.Errorf("TellsRemains(): %s Want %v, got %v", tc.reason, tc.left, got)
+			if got := c.MayReportRemains(t.Context(), m, left); got != tc.left {
+				t.Errorf("MayReportRemains(): %s Want %v, got %v", tc.reason, tc.left, got)
 			}
 			err := c.Removable(t.Context(), g.VMID)
 			if err == nil || !strings.Contains(err.Error(), `tenant "a" may not (pools and vmidRange)`) || !strings.Contains(err.Error(), "by an operator") {

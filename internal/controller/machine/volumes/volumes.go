@@ -264,13 +264,13 @@ func waitsFor(m object.Machine, v volumeref.Volume, r *volumeref.Record) string 
 	case meta.WasDeleted(v) && r.Machine != string(m.GetUID()):
 		return fmt.Sprintf("Volume '%s' is being deleted", name)
 	case !r.Made():
-		return fmt.Sprintf("Volume '%s' is yet to be made: its condition Ready says what that waits for", name)
+		return fmt.Sprintf("Volume '%s' has no disk yet: see the condition Ready of the Volume", name)
 	case r.Machine != "" && r.Machine != string(m.GetUID()) && tenancy.NamespaceOf(v) != tenancy.NamespaceOf(m):
 		return fmt.Sprintf("Volume '%s' is kept for a Machine of another namespace, which lists it too", name)
 	case r.Machine != "" && r.Machine != string(m.GetUID()):
 		return fmt.Sprintf("Volume '%s' is kept for Machine %s, which lists it too", name, r.MachineName)
 	}
-	return fmt.Sprintf("Volume '%s' is yet to be handed over: its condition Ready says what that waits for", name)
+	return fmt.Sprintf("Volume '%s' is not handed over yet: see the condition Ready of the Volume", name)
 }
 
 // Node returns the node that the Volumes of a Machine pin its VM to, empty for any. It is an error if one of them is not
@@ -441,7 +441,7 @@ func (r Reader) CheckRemovable(ctx context.Context, uuid string, vmid int) error
 }
 
 // handedIn are the disks of Volumes that a Machine has had, by its record.
-func handedIn(m object.Machine) (qemu.HandedDisks, error) {
+func handedIn(m object.Machine) (qemu.VolumeDisks, error) {
 	id, err := object.IdentityOf(m)
 	if err != nil {
 		return nil, err

@@ -88,18 +88,18 @@ func TestResolve(t *testing.T) {
 	}{
 		"Has":     {reason: "The VM has it.", record: held()},
 		"None":    {reason: "There is no such Volume.", want: "Volume 'd' not found"},
-		"NotMade": {reason: "The disk of the Volume is on its way.", record: &volumeref.Record{}, want: "yet to be made"},
+		"NotMade": {reason: "The disk of the Volume is on its way.", record: &volumeref.Record{}, want: "has no disk yet"},
 		"Another": {
 			reason: "The Volume is kept for another Machine.",
 			record: held(), change: func(r *volumeref.Record) { r.Machine, r.MachineName = "x", "db" }, want: "kept for Machine db",
 		},
 		"Other VM": {
 			reason: "Another VM has it.",
-			record: held(), change: func(r *volumeref.Record) { r.Holder.UUID = "x" }, want: "yet to be handed over",
+			record: held(), change: func(r *volumeref.Record) { r.Holder.UUID = "x" }, want: "not handed over yet",
 		},
 		"Leaves": {
 			reason: "The disk is about to leave the VM.",
-			record: held(), change: func(r *volumeref.Record) { r.Handover = &volumeref.Handover{} }, want: "yet to be handed over",
+			record: held(), change: func(r *volumeref.Record) { r.Handover = &volumeref.Handover{} }, want: "not handed over yet",
 		},
 		"Lost": {
 			reason: "The disk is gone.",
@@ -450,7 +450,7 @@ func TestCheckHanded(t *testing.T) {
 	}
 	another.Volume, another.Holder = left.Volume, left.Holder
 	lost.Lost, back.Handover = true, &volumeref.Handover{Holder: volumeref.Holder{UUID: uuid}}
-	devices := qemu.Devices{Handed: qemu.HandedDisks{"d": {Device: "scsi1", Volume: disk}}}
+	devices := qemu.Devices{Handed: qemu.VolumeDisks{"d": {Device: "scsi1", Volume: disk}}}
 	for name, tc := range map[string]struct {
 		reason, annotation string
 		record             *volumeref.Record

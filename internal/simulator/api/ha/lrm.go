@@ -218,7 +218,7 @@ func execute(o *engine.Op, sid string) {
 	if g == nil || m.Busy[sid] {
 		return
 	}
-	if o.State.HA[sid] == nil && (s.State == started || s.Result == nil) { // The manager orders a start anew each time that it has read how the last one ended.
+	if o.State.HA[sid] == nil && (s.State == started || s.Result == nil) { // The manager orders a start again each time that it has read how the last one ended.
 		refuse(o, sid, s)
 		return
 	}

@@ -162,7 +162,7 @@ func agentShutdown(c *engine.Call) (any, error) {
 	}
 	vmid := g.VMID
 	c.Engine.Later(c.Engine.Duration("qmshutdown"), func(o *engine.Op) {
-		if g := o.State.Guests[vmid]; g != nil && g.Power == state.Running && guest.HearsShutdown(o, g) {
+		if g := o.State.Guests[vmid]; g != nil && g.Power == state.Running && guest.ReactsToShutdown(o, g) {
 			guest.PowerOff(o, g)
 		}
 	})

@@ -166,7 +166,7 @@ func end(w *engine.Worker, e *guest.Ending) error {
 			if err != nil || g.Power == state.Stopped {
 				return err
 			}
-			on, hears = true, guest.HearsShutdown(w.Op(st), g)
+			on, hears = true, guest.ReactsToShutdown(w.Op(st), g)
 			e.DefaultTimeout(w.Engine.Parse("startup", g.Config["startup"])["down"])
 			if e.SkipLock {
 				return nil
