@@ -168,7 +168,8 @@ func (k Keeper) Wait(ctx context.Context, m object.Machine) (waits, err error) {
 			return nil, err
 		}
 		if off && k.Tasks.Waited(m, removing) < k.ObstacleTime {
-			return errors.Errorf("image %s is to be removed from node %s, which is offline: the provider waits for it for %s at most", p.Volume, p.Node, k.ObstacleTime), nil
+			return errors.Errorf("image %s is to be removed from node %s, which is offline: the provider waits for it for %s at most",
+				p.Volume, p.Node, k.ObstacleTime), nil
 		}
 	}
 	for _, p := range all {
