@@ -437,10 +437,9 @@ func (w *world) setStatus(xr *unstructured.Unstructured, status any, conditions 
 	if err := kube.Status().Update(w.t.Context(), next); err != nil {
 		w.t.Fatalf("%s %q: its status is refused: %v", xr.GetKind(), xr.GetName(), err)
 	}
-	if phase, there, _ := unstructured.NestedString(sent.Object, "status", "phase"); !there {
-		if phase, _, _ = unstructured.NestedString(next.Object, "status", "phase"); phase == pending {
-			_ = unstructured.SetNestedField(sent.Object, phase, "status", "phase") // By default.
-		}
+	_, there, _ := unstructured.NestedString(sent.Object, "status", "phase")
+	if phase, _, _ := unstructured.NestedString(next.Object, "status", "phase"); !there && phase == pending {
+		_ = unstructured.SetNestedField(sent.Object, phase, "status", "phase") // By default.
 	}
 	if got, want := text(w.t, next.Object["status"]), text(w.t, sent.Object["status"]); got != want {
 		w.t.Errorf("%s %q: of its status %s the schema keeps %s", xr.GetKind(), xr.GetName(), want, got)
