@@ -74,10 +74,11 @@ func (w *world) failOften(seen *witness) {
 	// The first wait is of 15 s and a tenth, and a busy computer looks later than after that. Those after the other failures take minutes.
 	const often, longestOfShort = 10, 30 * time.Second
 	for i := range often {
+		before := seen.total(w)
 		w.edit(w.m, func() {
 			meta.AddAnnotations(w.m, map[string]string{meta.AnnotationKeyReconcileRequestedAt: strconv.Itoa(i)})
 		})
-		seen.further(w, 1, 1)
+		w.eventually("the look that was requested", func() bool { return seen.total(w) > before })
 	}
 	for before := uint64(0); before != seen.total(w); <-time.After(longestOfShort) {
 		before = seen.total(w)
