@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -102,6 +103,17 @@ func TestDeleteUnread(t *testing.T) {
 		"Unlogged": {
 			reason: "A VM is read by who does not see the edits of others.", vm: ourVM("running"), reads: 1, writes: shutdown,
 			before: func(b *bench) { b.errs["CatchUpEdits"] = refused(403, "Permission check failed (/, Sys.Syslog)") },
+		},
+		"Foreign": {
+			reason: "A VM that was seen to be another one is left alone, whatever was read of it before.", vm: ourVM("running"), reads: 1,
+			before: func(b *bench) {
+				b.m.DeletionTimestamp = nil
+				b.vms[10000].config["smbios1"] = "uuid=11111111-1111-4111-8111-111111111111"
+				meta.AddAnnotations(b.m, map[string]string{meta.AnnotationKeyReconcileRequestedAt: "1"})
+				b.reconcile(t.Context())
+				meta.RemoveAnnotations(b.m, meta.AnnotationKeyReconcileRequestedAt)
+				b.m.DeletionTimestamp = &metav1.Time{Time: b.clock.now()}
+			},
 		},
 		"Unseen": {
 			reason: "A VM is read by who does not see the tasks of others.", vm: ourVM("running"), reads: 1, writes: shutdown,
