@@ -99,7 +99,7 @@ func (s *store) PutObject(bucket, key string, body io.Reader) error {
 	})
 }
 
-// ObjectExists says whether there is an object.
+// ObjectExists reports whether the bucket has an object with this key.
 func (s *store) ObjectExists(bucket, key string) (is bool, err error) {
 	err = s.in(bucket, func(ctx context.Context, b *blob.Bucket) error {
 		is, err = b.Exists(ctx, key)

@@ -94,7 +94,7 @@ func reportOnce(reason event.Reason) event.FilterFn {
 // only for updates of the status that were lost, and for caches that are behind.
 const rememberFault = time.Hour
 
-// reportedErrors are the faults that the managed reconciler has told last, by resource. It shows them in Synced after its event, and that
+// reportedErrors are the errors that the managed reconciler has reported last, by resource. It shows them in Synced after its event, and that
 // update can be lost, as in a conflict: then the next reconcile reads what Synced was before.
 type reportedErrors struct {
 	now func() time.Time

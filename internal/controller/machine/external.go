@@ -213,7 +213,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	case proof.Unfinished:
 		return e.observeUnfinished(ctx, m, id)
 	case proof.Proof == qemu.Foreign:
-		e.cache.Invalidate(m, vmcache.DirtyAll) // What is remembered is not this VM: nothing is done to it by that, not even to a deleted Machine's.
+		e.cache.Invalidate(m, vmcache.DirtyAll) // The cache has another VM: a deletion must not act on that.
 		return e.observeForeign(ctx, m, id)
 	case proof.Proof == qemu.Unproven:
 		return e.observeCreating(ctx, m, id)
