@@ -296,5 +296,9 @@ func TestReplacedCredentials(t *testing.T) {
 	if _, err := p.get(siteA, cfg, nil); err != nil {
 		t.Fatal(err)
 	}
-	<-turn
+	came := false
+	turn.Then(func() { came = true })
+	if !came {
+		t.Error("what waits has to ask the client that takes the place of this one")
+	}
 }

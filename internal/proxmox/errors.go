@@ -25,6 +25,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/internal/proxmox/tasklimit"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
@@ -103,8 +104,8 @@ type Error struct {
 	// local means that the call was refused here, before anything was sent.
 	local bool
 
-	// waiting is closed when the call may be tried again. It was not made.
-	waiting <-chan struct{}
+	// waiting is when the call may be tried again. It was not made.
+	waiting *tasklimit.Turn
 
 	// sent means that PVE may have got the request.
 	sent bool

@@ -524,11 +524,8 @@ func (l lab) cloneInTurn(source proxmox.Ref, vmid int) (proxmox.UPID, error) {
 			if _, err := l.Tasks(l.t.Context()); err != nil {
 				return "", err
 			}
-			select {
-			case <-turn:
-				came = true
-			case <-time.After(5 * time.Millisecond):
-			}
+			time.Sleep(5 * time.Millisecond)
+			turn.Then(func() { came = true })
 		}
 	}
 }

@@ -24,9 +24,8 @@ import (
 
 const clonePath = "/nodes/{node}/qemu/{vmid}/clone"
 
-// Waiting returns a channel that is closed when what was refused since too many tasks of ours run may be
-// tried again. It is false for errors of another kind.
-func Waiting(err error) (<-chan struct{}, bool) {
+// Waiting returns the turn of what was refused since too many tasks of ours run: when it may be tried again. It is false for errors of another kind.
+func Waiting(err error) (*tasklimit.Turn, bool) {
 	var e *Error
 	if !errors.As(err, &e) || e.waiting == nil {
 		return nil, false

@@ -29,13 +29,9 @@ func oneTask() *conn {
 
 const ownStart, ownConsole UPID = "UPID:a:00000001:000629DA:6B00B985:qmstart:1:u@pve!t:", "UPID:b:00000002:000629DA:6B00B985:vncproxy:100:u@pve!t:"
 
-func came(turn <-chan struct{}) bool {
-	select {
-	case <-turn:
-		return true
-	default:
-		return false
-	}
+func came(turn *tasklimit.Turn) (yes bool) {
+	turn.Then(func() { yes = true })
+	return yes
 }
 
 func TestConsolesDoNotCount(t *testing.T) {
@@ -49,7 +45,7 @@ func TestConsolesDoNotCount(t *testing.T) {
 func TestCreationsWaitInOrder(t *testing.T) {
 	c := oneTask()
 	c.observeTasks([]Task{{UPID: ownStart, Type: "qmstart", Running: true}}, true)
-	waits := func(vmid int) <-chan struct{} {
+	waits := func(vmid int) *tasklimit.Turn {
 		err := c.reserve(creation(Ref{Node: "a", VMID: vmid}, nil))
 		turn, ok := Waiting(err)
 		if err == nil || !ok || ClassOf(err) != ClassConflict || IsOutcomeUnknown(err) {

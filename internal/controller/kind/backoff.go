@@ -56,8 +56,10 @@ const (
 	// 1, 2, 4, 8 seconds at first.
 	longestHeld = 15 * time.Second
 
-	// slotWithin ends waiting for a slot that does not come.
-	slotWithin = time.Minute
+	// turnWithin is how often what waits for its turn is looked at although that has not come, if there are few resources, and turnRounds how often if
+	// there are many: each time when all others were looked at so often.
+	turnWithin = time.Minute
+	turnRounds = 3
 )
 
 // backoff delays each object the longer the more often it failed in a row, and the next step of its deletion the longer the more steps
@@ -125,12 +127,15 @@ type backoffReconciler struct {
 
 	// noteStep notes that a step of a deletion was made.
 	noteStep func(reconcile.Request)
+
+	// fullRound is how long it takes to look at all resources once.
+	fullRound func() time.Duration
 }
 
-func newBackoffReconciler(next reconcile.Reconciler, wake, noteStep func(reconcile.Request), random func() float64) backoffReconciler {
+func newBackoffReconciler(next reconcile.Reconciler, wake, noteStep func(reconcile.Request), random func() float64, fullRound func() time.Duration) backoffReconciler {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request]
 	return backoffReconciler{
-		next: next, wake: wake, noteStep: noteStep, random: random,
+		next: next, wake: wake, noteStep: noteStep, random: random, fullRound: fullRound,
 		denied: limiter(shortestDenial, longestBackoff), held: limiter(shortestBackoff, longestHeld),
 	}
 }
@@ -152,9 +157,9 @@ func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (
 	if err != nil || o.err == nil {
 		return result, err
 	}
-	if free, ok := proxmox.Waiting(o.err); ok {
-		go p.await(free, r)
-		return reconcile.Result{RequeueAfter: jitter(slotWithin, p.random)}, nil
+	if turn, ok := proxmox.Waiting(o.err); ok {
+		turn.Then(func() { p.wake(r) })
+		return reconcile.Result{RequeueAfter: jitter(max(turnWithin, turnRounds*p.fullRound()), p.random)}, nil
 	}
 	if o.created && (denied(o.err) || wrong(o.err)) {
 		return reconcile.Result{RequeueAfter: jitter(shortestBackoff, p.random)}, nil
@@ -163,6 +168,16 @@ func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (
 		return reconcile.Result{RequeueAfter: jitter(d, p.random)}, nil
 	}
 	return result, nil
+}
+
+// laterLast returns a reconciler whose requests have a low priority when they are due again only because time has passed: a change of a resource, or a
+// sign of Proxmox VE, is handled first where there is not enough time for both.
+func laterLast(next reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+		result, err := next.Reconcile(ctx, r)
+		result.Priority = new(handler.LowPriority)
+		return result, err
+	})
 }
 
 // denied reports whether PVE accepts no credentials of ours, or lets us not do it.
@@ -184,17 +199,6 @@ func (p backoffReconciler) delay(r reconcile.Request, err error) time.Duration {
 		return p.held.When(r)
 	}
 	return 0
-}
-
-// await waits until a task may start, and wakes the resource that waits for it.
-func (p backoffReconciler) await(free <-chan struct{}, r reconcile.Request) {
-	late := time.NewTimer(slotWithin)
-	defer late.Stop()
-	select {
-	case <-free:
-		p.wake(r)
-	case <-late.C:
-	}
 }
 
 // A waker queues requests at once, and forgets their failures. It may be used

@@ -19,11 +19,12 @@ package kind
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
@@ -51,6 +52,8 @@ func repeats(err error, created bool) reconcile.Func {
 func even() float64 { return 0.5 }
 
 func nobody(reconcile.Request) {}
+
+func atOnce() time.Duration { return 0 }
 
 func TestPaced(t *testing.T) {
 	again := reconcile.Result{Requeue: true}
@@ -110,7 +113,7 @@ func TestPaced(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newBackoffReconciler(repeats(tc.err, tc.created), nobody, nobody, even)
+			p := newBackoffReconciler(repeats(tc.err, tc.created), nobody, nobody, even, atOnce)
 			for i, want := range tc.want {
 				got, err := p.Reconcile(t.Context(), reconcile.Request{})
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -121,28 +124,54 @@ func TestPaced(t *testing.T) {
 	}
 }
 
-// TestAwait sees that what has to wait for a task is woken once it may start, and that
-// nothing waits for ever.
-func TestAwait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		woken := 0
-		p := newBackoffReconciler(repeats(nil, false), func(reconcile.Request) { woken++ }, nobody, even)
-		free := make(chan struct{})
-		go p.await(free, reconcile.Request{})
-		synctest.Wait()
-		if woken != 0 {
-			t.Error("the task may not start yet")
+// TestWaitsForItsTurn sees that what waits until a task of it may start is woken once, and is looked at meanwhile like all others.
+func TestWaitsForItsTurn(t *testing.T) {
+	c, waits := outOfTurn(t)
+	woken, round := 0, time.Duration(0)
+	p := newBackoffReconciler(repeats(waits, false), func(reconcile.Request) { woken++ }, nobody, even, func() time.Duration { return round })
+	for r, want := range map[time.Duration]time.Duration{0: turnWithin, time.Second: turnWithin, time.Hour: 3 * time.Hour} {
+		round = r
+		if got, err := p.Reconcile(t.Context(), reconcile.Request{}); err != nil || got.RequeueAfter != want {
+			t.Errorf("where all are looked at within %s: want a look after %s, got %v, %v", r, want, got, err)
 		}
-		close(free)
-		synctest.Wait()
-		if woken != 1 {
-			t.Errorf("woken %d times, want 1", woken)
+	}
+	if woken != 0 {
+		t.Error("the task may not start yet")
+	}
+	c.WakeWaiting()
+	if woken != 1 {
+		t.Errorf("woken %d times, want 1", woken)
+	}
+}
+
+// TestLaterLast checks that what happens is handled before what is due since time has passed, and also raises the priority of what is queued for that.
+func TestLaterLast(t *testing.T) {
+	const polled, changed = "polled", "changed"
+	named := func(name string) reconcile.Request {
+		return reconcile.Request{NamespacedName: types.NamespacedName{Name: name}}
+	}
+	queue := priorityqueue.New[reconcile.Request]("test")
+	defer queue.ShutDown()
+	r := laterLast(reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+		return reconcile.Result{RequeueAfter: 1}, nil
+	}))
+	for _, name := range []string{polled, changed} {
+		result, err := r.Reconcile(t.Context(), named(name))
+		if err != nil {
+			t.Fatal(err)
 		}
-		p.await(make(chan struct{}), reconcile.Request{})
-		if woken != 1 {
-			t.Error("a task that may never start wakes nobody")
+		queue.AddWithOpts(priorityqueue.AddOpts{Priority: result.Priority}, named(name))
+	}
+	var w waker
+	if err := w.Start(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	w.wake(named(changed))
+	for _, want := range []string{changed, polled} {
+		if got, _, _ := queue.GetWithPriority(); got != named(want) {
+			t.Errorf("want %s, got %s", want, got.Name)
 		}
-	})
+	}
 }
 
 // deletes is what the managed reconciler makes of a deletion of which a step was made, or failed.
@@ -157,7 +186,7 @@ func deletes(err *error) reconcile.Func {
 func TestDeletionSteps(t *testing.T) {
 	var err error
 	limiter := newBackoff(even)
-	p := newBackoffReconciler(deletes(&err), nobody, limiter.noteStep, even)
+	p := newBackoffReconciler(deletes(&err), nobody, limiter.noteStep, even, atOnce)
 	delay := func() time.Duration {
 		if got, failed := p.Reconcile(t.Context(), reconcile.Request{}); failed != nil || got != (reconcile.Result{Requeue: true}) {
 			t.Errorf("want the queue to decide when to go on, got %v, %v", got, failed)

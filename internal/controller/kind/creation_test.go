@@ -113,7 +113,7 @@ func TestWritesOfCreation(t *testing.T) {
 				Identity: machineIdentity(), External: connecting(m, nil), PollInterval: jittered(nil, random),
 			})
 			nothing := func(reconcile.Request) {}
-			r := newBackoffReconciler(next, nothing, nothing, random)
+			r := newBackoffReconciler(next, nothing, nothing, random, atOnce)
 			if _, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mg)}); err != nil && !tc.ends {
 				t.Fatal(err)
 			}

@@ -165,7 +165,7 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 	if err != nil {
 		return err
 	}
-	k.PollInterval = o.PollScaler.interval(jittered(k.PollInterval, random))
+	k.PollInterval = jittered(o.PollScaler.interval(k.PollInterval, o.Clock()), random)
 	r := newReconciler(mgr, o, k)
 	b := newBuilder(mgr, o, k.Identity)
 	if k.Wake != nil {
@@ -206,8 +206,8 @@ func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *w
 	timed := timedReconciler{next: traced(o.Tracer, id.GroupVersionKind.Kind, r), metrics: o.Metrics, controller: name}
 	limiter := newBackoff(random)
 	b = b.WithOptions(controllerOptions(o, limiter))
-	p := newBackoffReconciler(timed, w.wake, limiter.noteStep, random)
-	limited := ratelimiter.NewReconciler(name, o.Shard.Reconciler(mgr.GetClient(), id.Object, p), o.GlobalRateLimiter)
+	p := newBackoffReconciler(timed, w.wake, limiter.noteStep, random, o.PollScaler.fullRound)
+	limited := ratelimiter.NewReconciler(name, o.Shard.Reconciler(mgr.GetClient(), id.Object, laterLast(p)), o.GlobalRateLimiter)
 	shared := newWorkers(o.MaxConcurrentReconciles, o.Clock()).reconciler(clusterOf(mgr.GetClient(), o.Connections, id.Object), limiter.postpone, limited)
 	return errors.Wrapf(b.Complete(shared), "cannot add controller %q", name)
 }

@@ -184,8 +184,8 @@ func TestCounting(t *testing.T) {
 	}
 }
 
-// outOfTurn is the error of a call that has to wait for its turn.
-func outOfTurn(t *testing.T) error {
+// outOfTurn is the error of a call that has to wait for its turn, and the client that made it.
+func outOfTurn(t *testing.T) (*proxmox.Client, error) {
 	t.Helper()
 	c, err := proxmox.New(proxmox.Config{
 		Endpoints: []string{"https://192.0.2.1"}, Credentials: proxmox.Credentials{TokenID: "u@pve!t", TokenSecret: "s"},
@@ -201,13 +201,14 @@ func outOfTurn(t *testing.T) error {
 	if _, ok := proxmox.Waiting(err); !ok {
 		t.Fatalf("want to have to wait, got %v", err)
 	}
-	return errors.Wrap(err, "cannot go on")
+	return c, errors.Wrap(err, "cannot go on")
 }
 
 // TestWaitingIsNoFailure checks that nothing fails that only waits for its turn, or for what
 // ends by itself, and that the reconcile knows.
 func TestWaitingIsNoFailure(t *testing.T) {
-	for name, waits := range map[string]error{"Turn": outOfTurn(t), "Lock": Wait(said(500, "can't lock file '/x' - got timeout"))} {
+	_, turn := outOfTurn(t)
+	for name, waits := range map[string]error{"Turn": turn, "Lock": Wait(said(500, "can't lock file '/x' - got timeout"))} {
 		t.Run(name, func(t *testing.T) { waitingIsNoFailure(t, waits) })
 	}
 }

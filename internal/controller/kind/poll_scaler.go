@@ -19,6 +19,7 @@ package kind
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,10 +34,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// pollShare is the part of all reconciles per second that may look at resources for
-// no other reason than that time has passed. Whoever changes one, or needs
-// a new one, does not wait behind thousands of such looks.
-const pollShare = 0.5
+// The parts of all reconciles per second that may be made for no other reason than that time has passed. Who changes a resource, or creates one,
+// does not wait behind thousands of such reconciles.
+const (
+	// pollShare is for all resources, in turn.
+	pollShare = 0.5
+
+	// soonShare is for those that are not ready, in addition.
+	soonShare = 0.25
+)
 
 // A PollScaler is the resources that we are in charge of, of all kinds that share a limit. It
 // is safe for concurrent use.
@@ -44,6 +50,10 @@ type PollScaler struct {
 	size atomic.Int64
 	// perSecond is how many may be reconciled; rate.Inf if nothing limits that.
 	perSecond rate.Limit
+
+	mu sync.Mutex
+	// next is when the next of those may be looked at that are looked at sooner than others.
+	next time.Time
 }
 
 // NewPollScaler returns a PollScaler of those whose reconciles a limiter limits.
@@ -81,20 +91,55 @@ func perSecond(l ratelimiter.RateLimiter) rate.Limit {
 	return rate.Inf
 }
 
-// interval is the hook with an interval that is long enough for all of them,
-// unless a resource asks for one of its own.
-func (c *PollScaler) interval(hook managed.PollIntervalHook) managed.PollIntervalHook {
+// interval is the hook with an interval that is long enough for all of them, unless a resource asks for one of its own. What the hook wants to be
+// looked at sooner is, as long as such looks are not more than their share, so that thousands which are not ready do not keep others waiting.
+func (c *PollScaler) interval(hook managed.PollIntervalHook, clock func() time.Time) managed.PollIntervalHook {
 	return func(mg resource.Managed, d time.Duration) time.Duration {
-		if _, asked := meta.GetPollInterval(mg); !asked {
-			d = max(d, c.fullRound())
+		if _, asked := meta.GetPollInterval(mg); asked {
+			return after(hook, mg, d)
 		}
-		return hook(mg, d)
+		d = max(d, c.fullRound())
+		sooner := after(hook, mg, d)
+		if sooner >= d {
+			return sooner
+		}
+		return min(d, max(sooner, c.turn(clock(), d)))
 	}
+}
+
+// after is what a hook wants, or d if there is none, or it wants zero, which would mean never again to the reconciler.
+func after(hook managed.PollIntervalHook, mg resource.Managed, d time.Duration) time.Duration {
+	if hook == nil {
+		return d
+	}
+	if wanted := hook(mg, d); wanted > 0 {
+		return wanted
+	}
+	return d
+}
+
+// turn takes the next turn of those that are looked at sooner than others, and returns how long it takes until it comes, at most so long.
+func (c *PollScaler) turn(now time.Time, longest time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next.Before(now) {
+		c.next = now
+	}
+	wait := c.next.Sub(now)
+	if wait < longest {
+		c.next = c.next.Add(c.each(soonShare))
+	}
+	return wait
+}
+
+// each is the time that passes for each reconcile of a part of all.
+func (c *PollScaler) each(share float64) time.Duration {
+	return time.Duration(float64(time.Second) / (float64(c.perSecond) * share))
 }
 
 // fullRound is how long it takes to look at all of them once.
 func (c *PollScaler) fullRound() time.Duration {
-	return time.Duration(float64(c.size.Load()) / (float64(c.perSecond) * pollShare) * float64(time.Second))
+	return time.Duration(c.size.Load()) * c.each(pollShare)
 }
 
 // spread is the part of a delay by which it varies both ways, so that what
@@ -112,13 +157,6 @@ func jitter(d time.Duration, random func() float64) time.Duration {
 // jittered is the hook, or none, with jitter.
 func jittered(hook managed.PollIntervalHook, random func() float64) managed.PollIntervalHook {
 	return func(mg resource.Managed, d time.Duration) time.Duration {
-		if hook == nil {
-			return jitter(d, random)
-		}
-		// Zero would mean never again to the reconciler.
-		if wanted := hook(mg, d); wanted > 0 {
-			d = wanted
-		}
-		return jitter(d, random)
+		return jitter(after(hook, mg, d), random)
 	}
 }

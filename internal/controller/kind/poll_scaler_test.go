@@ -65,10 +65,46 @@ func TestUnhurried(t *testing.T) {
 			m := &cluster.Machine{}
 			m.SetAnnotations(map[string]string{"crossplane.io/poll-interval": tc.asked})
 			same := func(_ resource.Managed, d time.Duration) time.Duration { return d }
-			if got := c.interval(same)(m, 30*time.Second); got != tc.want {
+			if got := c.interval(same, time.Now)(m, 30*time.Second); got != tc.want {
 				t.Errorf("\n%s\nunhurried(): want %s, got %s", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestSoonerLooks has those that are not ready looked at as soon as they want, unless that takes more than the share of such looks.
+func TestSoonerLooks(t *testing.T) {
+	const soon, round = 5 * time.Second, time.Minute
+	now := time.Unix(1_790_000_000, 0)
+	c := NewPollScaler(ratelimiter.NewGlobal(100))
+	unready := func(resource.Managed, time.Duration) time.Duration { return soon }
+	interval := c.interval(unready, func() time.Time { return now })
+	looks := func(n int, m *cluster.Machine) (last time.Duration) {
+		for range n {
+			last = interval(m, round)
+		}
+		return last
+	}
+	for _, step := range []struct {
+		what   string
+		n      int
+		passes time.Duration
+		want   time.Duration
+	}{
+		{what: "few are looked at soon", n: 125, want: soon},
+		{what: "more are looked at later, 25 a second", n: 251, want: 15 * time.Second},
+		{what: "however many, all are looked at within the interval of those that are ready", n: 10_000, want: round},
+		{what: "once the looks were made, others are looked at soon", n: 125, passes: round, want: soon},
+	} {
+		now = now.Add(step.passes)
+		if got := looks(step.n, &cluster.Machine{}); got != step.want {
+			t.Errorf("%s: want %s, got %s", step.what, step.want, got)
+		}
+	}
+	asks := &cluster.Machine{}
+	asks.SetAnnotations(map[string]string{"crossplane.io/poll-interval": "1m"})
+	if got := looks(10_000, asks); got != soon {
+		t.Errorf("who asks for an interval gets it: want %s, got %s", soon, got)
 	}
 }
 

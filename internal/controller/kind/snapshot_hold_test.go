@@ -106,7 +106,7 @@ func TestHeld(t *testing.T) {
 	if !isHeld(errors.Wrap(held, "x")) || isHeld(errors.New("no")) || held.Error() != "no" {
 		t.Error("an error of Held is one, with its text")
 	}
-	if d := newBackoffReconciler(nil, nobody, nobody, even).delay(reconcile.Request{}, held); d != shortestBackoff {
+	if d := newBackoffReconciler(nil, nobody, nobody, even, atOnce).delay(reconcile.Request{}, held); d != shortestBackoff {
 		t.Errorf("it is tried again soon, after %s, got %s", shortestBackoff, d)
 	}
 }

@@ -80,7 +80,7 @@ func SetupStandalone(mgr ctrl.Manager, o Options, k Standalone) error {
 	}
 	name := k.ControllerName()
 	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...)
-	interval := o.PollScaler.interval(jittered(nil, random))
+	interval := jittered(o.PollScaler.interval(nil, o.Clock()), random)
 	r := k.Reconciler(Parts{
 		Client:         statusManager{Manager: mgr}.GetClient(),
 		Direct:         mgr.GetAPIReader(),

@@ -22,7 +22,6 @@ package tasklimit
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 )
@@ -89,8 +88,8 @@ type Refusal struct {
 	// Limit that is reached: its field in the provider configuration, and its value.
 	Limit string
 
-	// Turn is closed when the request may be made again.
-	Turn <-chan struct{}
+	// Turn is when the request may be made again.
+	Turn *Turn
 }
 
 // A Limiter lets no more tasks of ours run than the limits allow. A request that comes too early
@@ -108,7 +107,7 @@ type Limiter[T Task] struct {
 	mu      sync.Mutex
 	last    int
 	running map[int]*ownTask[T]
-	waiting []*waiter
+	waiting queue
 }
 
 // An ownTask is one of ours that runs or is being started.
@@ -123,19 +122,9 @@ type ownTask[T Task] struct {
 // A place is what the limits of a task are counted by.
 type place struct{ node, source string }
 
-// A waiter asked for a task and has to wait.
-type waiter struct {
-	place
-
-	key  string
-	seen time.Time // when it asked last
-	turn chan struct{}
-	due  time.Time // when its turn came, zero before
-}
-
 // New returns a Limiter of the tasks of a user.
 func New[T Task](l Limits, user string, clock func() time.Time) *Limiter[T] {
-	return &Limiter[T]{limits: l, user: user, clock: clock, running: map[int]*ownTask[T]{}}
+	return &Limiter[T]{limits: l, user: user, clock: clock, running: map[int]*ownTask[T]{}, waiting: newQueue()}
 }
 
 // Enter takes a turn for the task that a request starts, the one that is reserved for
@@ -177,16 +166,11 @@ func (t *Limiter[T]) acquire(r Request) (int, *Refusal) {
 			return turn, nil
 		}
 	}
-	w := &waiter{place: place{node: r.Node, source: r.Source}, key: r.Key}
-	for _, known := range t.waiting {
-		if known.key == w.key {
-			w = known
-		}
-	}
+	w := t.waiting.find(r)
 	if reached := t.exceeded(w); reached != noLimit {
 		return 0, t.wait(w, reached)
 	}
-	t.waiting = slices.DeleteFunc(t.waiting, func(o *waiter) bool { return o == w })
+	t.waiting.remove(w)
 	t.last++
 	t.running[t.last] = &ownTask[T]{place: w.place, begun: t.clock()}
 	return t.last, nil
@@ -195,11 +179,9 @@ func (t *Limiter[T]) acquire(r Request) (int, *Refusal) {
 // wait queues a request, or keeps it where it is in the queue.
 func (t *Limiter[T]) wait(w *waiter, reached limit) *Refusal {
 	w.seen = t.clock()
-	if !slices.Contains(t.waiting, w) {
-		t.waiting = append(t.waiting, w)
-	}
+	t.waiting.add(w)
 	if w.turn == nil || !w.due.IsZero() {
-		w.turn, w.due = make(chan struct{}), time.Time{}
+		w.turn, w.due = &Turn{}, time.Time{}
 	}
 	return &Refusal{Limit: reached.String(), Turn: w.turn}
 }
@@ -266,17 +248,15 @@ func (t *Limiter[T]) Forget(name T) {
 func (t *Limiter[T]) wakeReady() {
 	now := t.clock()
 	maps.DeleteFunc(t.running, func(_ int, o *ownTask[T]) bool { return o.keptFor != "" && now.Sub(o.begun) > reservedFor })
-	t.waiting = slices.DeleteFunc(t.waiting, func(w *waiter) bool {
-		return now.Sub(w.seen) > waitsFor || !w.due.IsZero() && now.Sub(w.due) > reservedFor
-	})
 	used := t.used()
-	for _, w := range t.waiting {
-		if used.take(t.limits, w.place) != noLimit {
-			continue
-		}
-		if w.due.IsZero() {
+	for _, w := range t.waiting.inOrder(func(w *waiter) bool { return w.missed(now) || used.take(t.limits, w.place) == noLimit }) {
+		switch {
+		case now.Sub(w.seen) > waitsFor:
+			t.waiting.remove(w)
+			w.turn.come()
+		case w.due.IsZero():
 			w.due = now
-			close(w.turn)
+			w.turn.come()
 		}
 	}
 }
@@ -285,22 +265,28 @@ func (t *Limiter[T]) wakeReady() {
 func (t *Limiter[T]) WakeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, w := range t.waiting {
-		if w.due.IsZero() {
-			close(w.turn)
-		}
+	for _, w := range t.waiting.byKey {
+		w.turn.come()
 	}
-	t.waiting = nil
+	t.waiting = newQueue()
 }
 
 // exceeded returns the limit that keeps a request from what those that run and those that came before it leave, or noLimit.
 func (t *Limiter[T]) exceeded(w *waiter) limit {
-	used := t.used()
-	for _, before := range t.waiting {
-		if before == w {
-			break
+	now, used, reached, decided := t.clock(), t.used(), noLimit, false
+	t.waiting.inOrder(func(before *waiter) bool {
+		if decided || before != w && before.missed(now) {
+			return !decided
 		}
-		_ = used.take(t.limits, before.place) // One that has to wait takes nothing from those after it.
+		// One that has to wait takes nothing from those after it, and those that want the same wait too.
+		l := used.take(t.limits, before.place)
+		if before == w || l != noLimit && before.place == w.place {
+			reached, decided = l, true
+		}
+		return l == noLimit
+	})
+	if decided {
+		return reached
 	}
 	return used.take(t.limits, w.place)
 }

@@ -1,0 +1,146 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tasklimit
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Turn comes when a request that was refused may be made again. It is safe for concurrent use.
+type Turn struct {
+	mu   sync.Mutex
+	came bool
+	wake func()
+}
+
+// Then has a function called when the turn comes, at once if it has come. It replaces the function of an earlier call. The function must not
+// block, and must not use the Limiter.
+func (t *Turn) Then(wake func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wake = wake
+	t.call()
+}
+
+// come says that the turn has come.
+func (t *Turn) come() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.came = true
+	t.call()
+}
+
+// call calls the function once.
+func (t *Turn) call() {
+	if t.came && t.wake != nil {
+		t.wake()
+		t.wake = nil
+	}
+}
+
+// A waiter asked for a task and has to wait.
+type waiter struct {
+	place
+
+	number int // by which it comes before others, zero before it waits
+	key    string
+	seen   time.Time // when it asked last
+	turn   *Turn
+	due    time.Time // when its turn came, zero before
+}
+
+// missed reports whether its turn came, and it did not for too long. Then others go first, until it asks again: it is where it was in the queue,
+// since those who do not come at once are many when many wait.
+func (w *waiter) missed(now time.Time) bool { return !w.due.IsZero() && now.Sub(w.due) > reservedFor }
+
+// A queue has those that wait, each in the line of those that want the same, so that nothing is done for each of thousands at each call.
+type queue struct {
+	last  int
+	byKey map[string]*waiter
+	lines map[place][]*waiter
+}
+
+func newQueue() queue { return queue{byKey: map[string]*waiter{}, lines: map[place][]*waiter{}} }
+
+// find returns who waits with a request, or a new one that does not wait yet. One that wants to run elsewhere by now keeps its number.
+func (q *queue) find(r Request) *waiter {
+	at := place{node: r.Node, source: r.Source}
+	w := q.byKey[r.Key]
+	if w == nil {
+		return &waiter{place: at, key: r.Key}
+	}
+	if w.place != at {
+		q.remove(w)
+		w.place = at
+		q.add(w)
+	}
+	return w
+}
+
+// add one that waits, unless it does already: behind all others, or where its number says.
+func (q *queue) add(w *waiter) {
+	if q.byKey[w.key] == w {
+		return
+	}
+	if w.number == 0 {
+		q.last++
+		w.number = q.last
+	}
+	line := q.lines[w.place]
+	i, _ := slices.BinarySearchFunc(line, w.number, func(o *waiter, n int) int { return o.number - n })
+	q.byKey[w.key], q.lines[w.place] = w, slices.Insert(line, i, w)
+}
+
+// remove one that does not wait any more.
+func (q *queue) remove(w *waiter) {
+	if q.byKey[w.key] != w {
+		return
+	}
+	delete(q.byKey, w.key)
+	line := slices.DeleteFunc(q.lines[w.place], func(o *waiter) bool { return o == w })
+	if q.lines[w.place] = line; len(line) == 0 {
+		delete(q.lines, w.place)
+	}
+}
+
+// inOrder returns those that a function permits, in the order of coming. After the first of a line that it does not, it is not called for the rest of
+// that line.
+func (q *queue) inOrder(permit func(*waiter) bool) (permitted []*waiter) {
+	rest := make([][]*waiter, 0, len(q.lines))
+	for _, line := range q.lines {
+		rest = append(rest, line)
+	}
+	for len(rest) > 0 {
+		next := 0
+		for i := range rest {
+			if rest[i][0].number < rest[next][0].number {
+				next = i
+			}
+		}
+		line := rest[next]
+		ok := permit(line[0])
+		if ok {
+			permitted, rest[next] = append(permitted, line[0]), line[1:]
+		}
+		if !ok || len(line) == 1 {
+			rest = slices.Delete(rest, next, next+1)
+		}
+	}
+	return permitted
+}
