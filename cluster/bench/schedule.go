@@ -54,20 +54,44 @@ func (b *bench) plan() []scenario {
 	})
 }
 
-// A gate keeps what would disturb each other apart: most of the time of a run nothing is measured, since a provider that has just started is
-// not in a steady state yet.
-type gate struct{ sync.RWMutex }
+// A gate keeps apart what would disturb each other: what takes all processors, which is done alone, and what mostly waits. The former goes first,
+// however much of the latter waits: most of the time of a run passes until a provider is in a steady state, which begins earlier this way.
+type gate struct {
+	sync.RWMutex
+
+	mu    sync.Mutex
+	alike sync.Mutex // Held while anything waits for its turn alone, or has it.
+	first int        // How much that is.
+}
 
 // alone does what takes all processors, or is disturbed by what does.
 func (g *gate) alone(do func() error) error {
+	g.count(1)
+	defer g.count(-1)
 	g.Lock()
 	defer g.Unlock()
 	return do()
 }
 
-// concurrent does what waits for the simulated server, or for time to pass, and may be done beside others like it.
+// count what is to be done alone.
+func (g *gate) count(more int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before := g.first
+	g.first += more
+	switch {
+	case before == 0:
+		g.alike.Lock()
+	case g.first == 0:
+		g.alike.Unlock()
+	}
+}
+
+// concurrent does what waits for the simulated server, or for time to pass, and may be done together with others like it.
 func (g *gate) concurrent(do func() error) error {
+	g.alike.Lock()
 	g.RLock()
+	g.alike.Unlock()
 	defer g.RUnlock()
 	return do()
 }

@@ -43,8 +43,8 @@ func populating() []string {
 // Bounds of a steady state, in calls per minute.
 var callBounds = map[int]float64{1000: 80, 10_000: 400} //nolint:gochecknoglobals // A table.
 
-// chartMemory is what the provider makes of the chart's limit of memory, 256 MiB, in a container.
-const chartMemory = "204MiB"
+// The provider limits its heap to this part of the memory of its container.
+const heapPercent = 80
 
 // settle is how long after its start the provider is in a steady state: a minute after a VM was read for the first time it may be read
 // again for safety's sake, when its Machine is looked at the next time.
@@ -110,7 +110,7 @@ func (b *bench) at(ctx context.Context, n int) (r scaleRows, err error) {
 	c, fill := newCluster(n), (*env).populate
 	c.rate, c.settings = populatingRate, populating()
 	if b.wants("resources") && slices.Contains(b.Resources, n) {
-		c, fill = creating(), func(w *env, ctx context.Context, _ cluster) (err error) {
+		c, fill = creating(n), func(w *env, ctx context.Context, _ cluster) (err error) {
 			r.created, err = b.sampleCreation(ctx, w, n)
 			return err
 		}
@@ -132,7 +132,7 @@ func (b *bench) at(ctx context.Context, n int) (r scaleRows, err error) {
 // waits, in which others are measured.
 func (b *bench) filled(ctx context.Context, c cluster, fill func(*env, context.Context, cluster) error) (w *env, in context.Context, err error) {
 	err = b.alone(func() error {
-		if w, in, err = b.start(ctx, c); err != nil {
+		if w, in, err = b.open(ctx, c); err != nil {
 			return err
 		}
 		if err = fill(w, in, c); err == nil {
@@ -164,8 +164,11 @@ func (b *bench) atRest(ctx context.Context, w *env, n int, r *scaleRows) error {
 	return err
 }
 
-// chartLimits returns the memory of the provider, as the garbage collector has it in a container with the chart's limit.
-func chartLimits() []string { return []string{"GOMEMLIMIT=" + chartMemory} }
+// chartLimits returns the memory of the provider in a container with the chart's limit.
+func chartLimits() []string { return heapLimit(memoryBound) }
+
+// heapLimit returns the memory of the provider, as the garbage collector gets it in a container with a limit in MiB.
+func heapLimit(container int) []string { return []string{"GOMEMLIMIT=" + itoa(container*heapPercent/100) + "MiB"} }
 
 // populate restores a Machine for each VM and starts the provider, which looks at them and asks their guests for addresses.
 func (w *env) populate(ctx context.Context, c cluster) error {
