@@ -35,8 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// Annotations that a release before has written get their present names, in metadata and in
-// the status.
+// TestFormerAnnotationsAreRenamed checks that annotations that an earlier release has written get their current names, in metadata and in the status.
 func TestFormerAnnotationsAreRenamed(t *testing.T) {
 	for former, present := range map[string]string{
 		"proxmox.vitistack.io/ran-since":           object.AnnotationRunningSince,
@@ -74,7 +73,7 @@ func TestFormerAnnotationsAreRenamed(t *testing.T) {
 	}
 }
 
-// A VM that was restarted for its pending changes by a release before is not restarted again.
+// TestFormerRestartIsNotRepeated checks that a VM that an earlier release has restarted for its pending changes is not restarted again.
 func TestFormerRestartIsNotRepeated(t *testing.T) {
 	for _, name := range []string{"proxmox.vitistack.io/restarted-for", "proxmox.vitistack.io/last-restart-hash"} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +93,7 @@ func TestFormerRestartIsNotRepeated(t *testing.T) {
 	}
 }
 
-// The time since when a VM runs outlives the release that has written it.
+// TestFormerRunningSinceIsKept checks that the time since which a VM runs is kept from the release that has written it.
 func TestFormerRunningSinceIsKept(t *testing.T) {
 	b := newBench(t, runStrategy("RerunOnFailure"))
 	b.vms[10000] = ourVM("running")
@@ -131,7 +130,7 @@ func (b *bench) upgrade(t *testing.T, former, present string) {
 	}
 }
 
-// What the provider relies on is kept in the status, from when the VM is being made.
+// TestAnnotationsAreRemembered checks that the status contains what the provider relies on, from the creation of the VM.
 func TestAnnotationsAreRemembered(t *testing.T) {
 	begun, want := "2001-01-01T00:00:00Z", map[string]string{
 		object.AnnotationUUID: ourUUID, object.AnnotationAllocated: "10000", meta.AnnotationKeyExternalName: "10000",
@@ -153,7 +152,7 @@ func TestAnnotationsAreRemembered(t *testing.T) {
 	}
 }
 
-// An image that was made for the VM goes with it, whatever has become of the annotation.
+// TestImagesAreRecalled checks that an image that was created for the VM is removed with it, even if the annotation was lost.
 func TestImagesAreRecalled(t *testing.T) {
 	id := qemu.Identity{VMID: 10000, UUID: ourUUID}
 	image, shared, theirs := "files:iso/"+

@@ -55,7 +55,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// A bench is where one Machine meets PVE.
+// A bench runs one Machine against a fake of PVE.
 type bench struct {
 	*pve
 
@@ -66,13 +66,13 @@ type bench struct {
 	hostKeys *guestagent.HostKeys
 	agents   *guestagent.Results
 
-	// background runs questions to guests.
+	// background runs queries to guests.
 	background    func(func())
 	cache         *vmcache.Cache
 	settled       *settled.Store
 	scheduler     *scheduler.Scheduler
 	unschedulable *placement.Queue[Machine]
-	// sharesCluster reports whether another resource is for the same cluster.
+	// sharesCluster reports whether another resource belongs to the same cluster.
 	sharesCluster func(resource.Managed) bool
 
 	// specCounts reports whether the spec of another resource counts.
@@ -84,12 +84,11 @@ type bench struct {
 	// defaultNode of the provider config.
 	defaultNode string
 
-	// tenant of the Machine; nil for none.
+	// tenant of the Machine, or nil for none.
 	tenant *tenancy.Tenant
 }
 
-// newBench with a Machine that has our identity and VMID 10000, unless change
-// says otherwise.
+// newBench returns a bench with a Machine that has our identity and VMID 10000, unless change says otherwise.
 func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	t.Helper()
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "uid", Generation: 1, Annotations: map[string]string{
@@ -117,7 +116,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	b.specCounts = func(resource.Managed) bool { return true }
 	b.unschedulable = placement.NewQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp
-	m.DeletionTimestamp = nil // The API server sets it, and so nobody may create an object that has it.
+	m.DeletionTimestamp = nil // The API server sets it, so that no object can be created with it.
 	b.kube = fake.NewClientBuilder().WithScheme(s).WithObjects(m).WithStatusSubresource(m).Build()
 	if err := b.kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
 		t.Fatal(err)
@@ -130,7 +129,7 @@ func (b *bench) imageReader() images.Reader {
 	return images.Reader{Kube: b.kube, Object: &namespaced.Image{}, MachineKind: namespaced.MachineGroupVersionKind}
 }
 
-// isolationOf a bench has all count but specs that the bench says do not.
+// isolationOf a bench counts everything except specs that the bench excludes.
 type isolationOf struct{ *bench }
 
 func (i isolationOf) SpecCounts(_, other resource.Managed) bool      { return i.specCounts(other) }
@@ -156,7 +155,7 @@ func (b *bench) external() *external {
 	return e
 }
 
-// A reconcileResult is what one reconcile came to.
+// A reconcileResult is the result of one reconcile.
 type reconcileResult struct {
 	exists, upToDate bool
 	err              error
@@ -189,8 +188,7 @@ func (b *bench) reconcileWith(ctx context.Context, e *external) reconcileResult 
 	return s
 }
 
-// touch the VMs as others do, which PVE has a sign of, and wait until their Machines
-// are woken.
+// touch changes the VMs as others do, which PVE signals, and waits until their Machines are woken.
 func (b *bench) touch() {
 	for _, w := range b.watchers {
 		w.Changed(inventory.ChangeAll)
@@ -198,7 +196,7 @@ func (b *bench) touch() {
 	}
 }
 
-// end a task as PVE does, and wait until the Machine is woken.
+// end ends a task as PVE does, and waits until the Machine is woken.
 func (b *bench) end(t *testing.T, u proxmox.UPID, exit string) {
 	t.Helper()
 	done := b.ends[u]
@@ -209,7 +207,7 @@ func (b *bench) end(t *testing.T, u proxmox.UPID, exit string) {
 	<-b.woken
 }
 
-// A clock that stands until it is set.
+// A clock stands still until it is set.
 type clock struct{ time time.Time }
 
 func newClock() *clock                { return &clock{time: time.Unix(1_800_000_000, 0)} }

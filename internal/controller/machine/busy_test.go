@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// What PVE lists as running does not always work on the VM.
+// TestBusy checks that a task which PVE lists as running does not always work on the VM.
 func TestBusy(t *testing.T) {
 	runs := func(kind, node string) proxmox.Task {
 		return proxmox.Task{UPID: upid(node, kind, 10000), Node: node, Type: kind, ID: "10000", Running: true}
@@ -71,8 +71,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// A VM that high availability has brought to another node does not wait for what was begun
-// on the node that went down.
+// TestTaskDiedWithNode checks that a VM that high availability has moved to another node does not wait for a task on the node that went down.
 func TestTaskDiedWithNode(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("stopped")

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Growth beyond a storage is refused before anything is sent, and told where it may be.
+// TestGrowthBeyondStorage checks that growth beyond a storage is refused before a call is sent, with a hint where it may be.
 func TestGrowthBeyondStorage(t *testing.T) {
 	const gib = int64(proxmox.GiB)
 	for size, want := range map[string]struct {
@@ -65,7 +65,7 @@ func TestGrowthBeyondStorage(t *testing.T) {
 	}
 }
 
-// So it is with disks of a VM that is to be made.
+// TestCreationBeyondStorage checks the same for disks of a VM that is to be created.
 func TestCreationBeyondStorage(t *testing.T) {
 	const gib = int64(proxmox.GiB)
 	for size, want := range map[string]struct {
@@ -93,7 +93,7 @@ func TestCreationBeyondStorage(t *testing.T) {
 	}
 }
 
-// A disk that moves is judged by the storage that it goes to.
+// TestMoveBeyondStorage checks that a disk that moves is compared with its target storage.
 func TestMoveBeyondStorage(t *testing.T) {
 	const gib = int64(proxmox.GiB)
 	known, vm := withDisk("local-lvm:vm-10000-disk-1,size=12G")
@@ -108,7 +108,7 @@ func TestMoveBeyondStorage(t *testing.T) {
 	}
 }
 
-// A bridge that is not on the VM's node is not written to a VM.
+// TestBridgeThatIsNotThere checks that a bridge that is not on the VM's node is not written to a VM.
 func TestBridgeThatIsNotThere(t *testing.T) {
 	lan := func(bridge string) func(*namespaced.Machine) {
 		return all(func(m *namespaced.Machine) {

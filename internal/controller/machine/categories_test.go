@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/categorytest"
 )
 
-// TestCategories sees which category of errors a ProxmoxVM of the examples shows for what is really written of its Machine.
+// TestCategories checks which category of errors a ProxmoxVM of the examples shows for the real conditions of its Machine.
 func TestCategories(t *testing.T) {
 	cases := map[string]struct {
 		reason, spec string

@@ -43,41 +43,41 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// A creation is all that is decided before a VM is created.
+// A creation holds all that is decided before a VM is created.
 type creation struct {
 	desired
 
-	// madeOn is the node that the VM is made on; it may go to another from there: see goesTo.
+	// madeOn is the node on which the VM is created. It may move to another node from there: see goesTo.
 	madeOn string
 	source *source.Source
 
-	// image is the revision of an Image that the VM is made from, if the spec names
-	// one; imageNodes have its file, and imageOn finds which a node has.
+	// image is the revision of an Image that the VM is created from, if the spec names one. imageNodes have its file, and imageOn finds the replica of a
+	// node.
 	image      *imageref.Choice
 	imageNodes []string
 	imageOn    func(node string) (imageref.Replica, bool)
 
-	// archive is the backup that the VM is restored from, if any, and unfinished what an earlier
-	// attempt has left, which is removed before the next one.
+	// archive is the backup that the VM is restored from, if any. unfinished is the remains of an earlier attempt, which are removed before the next one.
 	archive    *restore.Archive
 	unfinished *proxmox.Ref
 
-	// decision is why placement has chosen the node, if it has.
+	// decision explains why placement has chosen the node, if it has.
 	decision *placement.Decision
 
-	// capacity of storages for the disks that are made.
+	// capacity of storages for the disks that are created.
 	capacity capacity.Fit
 
-	// vmidTaken is true when somebody else has the VMID that was allocated, and rejected is that VMID if Proxmox VE has refused to make the VM for that reason.
+	// vmidTaken is true when another guest has the allocated VMID. rejected is that VMID if Proxmox VE has refused to create the VM for that reason.
 	vmidTaken bool
 	rejected  int
 
-	// first is true if no call was sent before that makes a VM with this identity, and lost is when an earlier provider may have lost the answer to one.
+	// first is true if no call that creates a VM with this identity was sent before. lost is when an earlier provider may have lost the answer to such a
+	// call.
 	first bool
 	lost  time.Time
 }
 
-// Create starts to create the VM. The task goes on after it returns.
+// Create starts to create the VM. The task continues after Create returns.
 func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreation, error) {
 	c := e.creation
 	if c == nil {
@@ -118,23 +118,23 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		return managed.ExternalCreation{}, c.failed(ctx, e, m, err)
 	}
 	e.tenant.Creates(m, c.Identity, u.Node())
-	e.tasks.Kept(m, true) // What was changed before was another VM, and so
-	e.passwords.Forget(m) // was what has got the password.
+	e.tasks.Kept(m, true) // Earlier changes were made to another VM,
+	e.passwords.Forget(m) // which also received the password.
 	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.madeOn)
 	e.watch().Follow(m, u, c.madeOn)
 	if c.archive != nil {
-		if err := e.tracker().NoteTask(ctx, m, u); err != nil { // It is found by what was noted before.
+		if err := e.tracker().NoteTask(ctx, m, u); err != nil { // The task is found by the earlier note.
 			e.log.Debug("Cannot note the task of the restore", "upid", u, "error", err)
 		}
 	}
 	return managed.ExternalCreation{}, nil
 }
 
-// failed notes what is known of the call that makes the VM, which has failed.
+// failed records what is known of a failed call to create the VM.
 func (c *creation) failed(ctx context.Context, e *external, m Machine, err error) error {
 	e.watch().RecordError(m, err)
 	if lastingRejection(err) {
-		e.tasks.Refused(m, err) // The next look shows it: conditions that are set here are lost when the reconciler writes annotations.
+		e.tasks.Refused(m, err) // The next reconcile shows it: conditions that are set here are lost when the reconciler writes annotations.
 	}
 	if !proxmox.IsOutcomeUnknown(err) {
 		return err
@@ -146,12 +146,12 @@ func (c *creation) failed(ctx context.Context, e *external, m Machine, err error
 	return errors.Join(err, e.tracker().NoteLost(ctx, m))
 }
 
-// lastingRejection reports whether PVE refuses a call in a way that lasts.
+// lastingRejection reports whether PVE refuses a call for a reason that persists.
 func lastingRejection(err error) bool {
 	return slices.Contains([]proxmox.Class{proxmox.ClassValidation, proxmox.ClassAuthorization, proxmox.ClassUnknown}, proxmox.ClassOf(err))
 }
 
-// annotations returns the annotations that have to be kept before the VM is created.
+// annotations returns the annotations to save before the VM is created.
 func (c *creation) annotations(m Machine) map[string]string {
 	a := map[string]string{object.AnnotationNode: c.madeOn, object.AnnotationDevices: c.Devices.String()}
 	if c.source != nil {
@@ -167,7 +167,7 @@ func (c *creation) annotations(m Machine) map[string]string {
 	case c.password != nil:
 		a[object.AnnotationPassword] = c.password.Version
 	case m.GetAnnotations()[object.AnnotationPassword] != "":
-		a[object.AnnotationPassword] = "" // Another VM has got it.
+		a[object.AnnotationPassword] = "" // Another VM received it.
 	}
 	if c.decision != nil && c.demand().Elsewhere() {
 		a[object.AnnotationTarget] = c.goesTo
@@ -175,7 +175,7 @@ func (c *creation) annotations(m Machine) map[string]string {
 	return a
 }
 
-// place is where the VM is to be made, as far as quotas go.
+// place returns where the VM is to be created, as far as quotas are concerned.
 func (c *creation) place() tenant.Place {
 	at := tenant.Place{VMID: c.Identity.VMID, Rejected: c.rejected}
 	if c.vmidTaken {
@@ -184,7 +184,7 @@ func (c *creation) place() tenant.Place {
 	return at
 }
 
-// call has PVE start to create the VM.
+// call tells PVE to create the VM.
 func (c *creation) call(ctx context.Context, to vmCreator) (proxmox.UPID, error) {
 	if c.source == nil {
 		return to.Create(ctx, proxmox.Ref{Node: c.madeOn, VMID: c.Identity.VMID}, c.params())
@@ -192,12 +192,12 @@ func (c *creation) call(ctx context.Context, to vmCreator) (proxmox.UPID, error)
 	return to.Clone(ctx, c.source.Ref(), c.cloneOptions())
 }
 
-// afterTakenVMID deals with a VMID that somebody else was faster to take, or has where we
-// cannot see it. It looks first whether that is us. No call was sent with the next identity yet.
+// afterTakenVMID handles a VMID that another guest took first, or that a guest has which we cannot see. It first checks whether that guest is our VM.
+// No call was sent with the next identity yet.
 func (e *external) afterTakenVMID(ctx context.Context, m Machine, c *creation, taken error) error {
 	v, err := e.reader.Find(ctx, c.Identity.VMID, c.madeOn)
 	if proxmox.IsAuthorization(err) {
-		v, err = nil, nil // Ours we could see: it was looked for before the call.
+		v, err = nil, nil // We could see our own VM: it was looked up before the call.
 	}
 	if err != nil || v != nil && (c.archive != nil || !c.isOthers(v.State)) || !object.MayReplaceVMID(m) {
 		return errors.Wrapf(taken, "VM %d already exists", c.Identity.VMID)
@@ -208,14 +208,14 @@ func (e *external) afterTakenVMID(ctx context.Context, m Machine, c *creation, t
 		c.Identity.VMID)
 }
 
-// isOthers reports whether a VM is somebody else's that has the VMID of one which Proxmox VE has refused to make. One that does not show yet whose it is may
-// be ours by an earlier call alone: Proxmox VE refuses a call before anything is made (PVE::API2::Qemu, create_vm and clone_vm).
+// isOthers reports whether the VM with the VMID that Proxmox VE has refused belongs to another owner. A VM that does not show its owner yet can only
+// be ours because of an earlier call: Proxmox VE refuses a call before it creates anything (PVE::API2::Qemu, create_vm and clone_vm).
 func (c *creation) isOthers(s qemu.State) bool {
 	proof := c.Identity.ProveState(s)
 	return proof == qemu.Foreign || proof == qemu.Unproven && c.first
 }
 
-// unsent are the annotations of a Machine of which no call was sent that makes a VM.
+// unsent returns the annotations of a Machine for which no call to create a VM was sent.
 func unsent(m Machine) map[string]string {
 	a := map[string]string{}
 	for _, name := range []string{meta.AnnotationKeyExternalCreatePending, object.AnnotationPassword} {
@@ -226,7 +226,7 @@ func unsent(m Machine) map[string]string {
 	return a
 }
 
-// params returns the parameters of a VM that is created from nothing.
+// params returns the parameters of a VM that is created without a source.
 func (c *creation) params() proxmox.Params {
 	if c.archive != nil {
 		return c.archive.Params(c.MachineParameters, cmp.Or(ptr.Deref(c.Name, ""), c.name), c.Difference(c.sourceConfig()).Set["smbios1"])
@@ -241,8 +241,7 @@ func (c *creation) params() proxmox.Params {
 	return p
 }
 
-// cloneOptions returns the options for a VM that is cloned. Its description carries the proof of
-// whose it is until it has its UUID.
+// cloneOptions returns the options for a VM that is cloned. Its description proves its owner until it has its UUID.
 func (c *creation) cloneOptions() proxmox.CloneOptions {
 	o := proxmox.CloneOptions{
 		NewID:       c.Identity.VMID,
@@ -268,7 +267,7 @@ func (c *creation) change() validate.Change {
 	return validate.Change{Difference: c.Difference(config), Config: config, Devices: c.Devices, At: at}
 }
 
-// sourceConfig is the configuration that a clone, or a VM of a backup, starts with, or nil.
+// sourceConfig returns the configuration that a clone, or a VM from a backup, starts with, or nil.
 func (c *creation) sourceConfig() qemu.Config {
 	switch {
 	case c.archive != nil:

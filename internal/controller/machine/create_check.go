@@ -38,7 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// creationChecks find whether what a VM needs is there, and whether the user may make the VM of it.
+// creationChecks check whether the resources that a VM needs exist, and whether the user may create the VM from them.
 type creationChecks struct {
 	inventory Inventory
 	checks    *preflight.Checks
@@ -47,7 +47,7 @@ type creationChecks struct {
 	log       logging.Logger
 }
 
-// startError says why a VM that is to run would not start. What its source has no better is not for us to judge.
+// startError returns why a VM that is to run would not start. Faults that its source has too are not reported.
 func (c *creation) startError() []string {
 	if !scheduler.Runs(c.MachineParameters) {
 		return nil
@@ -56,7 +56,7 @@ func (c *creation) startError() []string {
 	return validate.StartError(qemu.State{Active: source, Config: c.Difference(source).After(source)})
 }
 
-// check looks whether what the spec names exists where the VM is to be.
+// check checks whether the resources that the spec names exist where the VM is to be.
 func (e creationChecks) check(ctx context.Context, c *creation) error {
 	if err := e.checkStorages(ctx, c); err != nil {
 		return err
@@ -76,8 +76,7 @@ func (e creationChecks) check(ctx context.Context, c *creation) error {
 	return e.checkBridges(ctx, c)
 }
 
-// checkStorages looks at the node that the VM is created on, and at the one that
-// it goes to from there.
+// checkStorages checks the node that the VM is created on and the node that it then moves to.
 func (e creationChecks) checkStorages(ctx context.Context, c *creation) error {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
@@ -101,8 +100,7 @@ func (e creationChecks) checkStorages(ctx context.Context, c *creation) error {
 	return nil
 }
 
-// targetStorages are the storages that the disks of a clone need on the node that it
-// goes to after it was made.
+// targetStorages returns the storages that the disks of a clone need on the node that it moves to after its creation.
 func (c *creation) targetStorages() []string {
 	if to := cmp.Or(ptr.Deref(c.Node, ""), c.goesTo); c.source == nil || c.source.Shared || to == "" || to == c.madeOn {
 		return nil
@@ -116,7 +114,7 @@ func (c *creation) targetStorages() []string {
 	return names
 }
 
-// checkBridges does without the check if the user may not list bridges.
+// checkBridges skips the check if the user may not list bridges.
 func (e creationChecks) checkBridges(ctx context.Context, c *creation) error {
 	names := c.Bridges(c.sourceConfig())
 	if len(names) == 0 {
@@ -138,8 +136,7 @@ func (e creationChecks) checkBridges(ctx context.Context, c *creation) error {
 	return nil
 }
 
-// checkStoragesVisible checks the privilege to see the storages that a VM is to be on: those that may not be seen would not be
-// found.
+// checkStoragesVisible checks the privilege to see the storages that a VM is to use: storages that the user may not see would not be found.
 func (e creationChecks) checkStoragesVisible(ctx context.Context, c *creation) error {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
@@ -159,8 +156,8 @@ func (e creationChecks) checkStoragesVisible(ctx context.Context, c *creation) e
 	return e.checks.CheckPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
 }
 
-// checkCreatePrivileges checks the privileges for the creation of a VM and what is to be done to it from then on, if it is to be changed
-// at all. What PVE checks itself before it makes anything is left to it.
+// checkCreatePrivileges checks the privileges to create a VM and to make the later changes to it, if it is to be changed at all. It leaves out what
+// PVE itself checks before it creates anything.
 func (e creationChecks) checkCreatePrivileges(ctx context.Context, m Machine, c *creation) error {
 	if !kind.Manages(m) {
 		return nil
@@ -184,8 +181,7 @@ func (e creationChecks) checkCreatePrivileges(ctx context.Context, m Machine, c 
 	return validate.NameFields(err, change, more...)
 }
 
-// clonePrivileges are those of what makes a clone the VM that is wanted: it gets its UUID, and
-// loses the mark in its description.
+// clonePrivileges returns the privileges to turn a clone into the desired VM: it gets its UUID, and loses the mark in its description.
 func (e creationChecks) clonePrivileges(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if c.source == nil && c.archive == nil {
 		return preflight.ImportPrivileges(c.MachineParameters, at), nil

@@ -73,7 +73,7 @@ type creator struct {
 	sharesCluster func(context.Context) func(resource.Managed) bool
 }
 
-// creator returns what decides how a VM is created.
+// creator returns the creator of this reconcile.
 func (e *external) creator(ctx context.Context) creator {
 	return creator{
 		checker: creationChecks{inventory: e.inventory, checks: e.checks, tenant: e.tenant, noCloud: e.noCloud(), log: e.log},
@@ -91,8 +91,7 @@ func (e *external) creator(ctx context.Context) creator {
 	}
 }
 
-// prepare decides how a VM is created, and checks that it can be. It is decided once more
-// if placement has chosen a node that has another template which will do.
+// prepare decides how a VM is created, and checks that it can be. It decides again if placement has chosen a node that has another usable template.
 func (e creator) prepare(ctx context.Context, m Machine, id qemu.Identity) (*creation, error) {
 	if err := e.spec.pooled.Wait(); err != nil {
 		return nil, err
@@ -111,7 +110,7 @@ func (e creator) prepare(ctx context.Context, m Machine, id qemu.Identity) (*cre
 	return c, nil
 }
 
-// preferredNode is the node whose template is cloned if several nodes have one.
+// preferredNode returns the node whose template is cloned if several nodes have one.
 func (e creator) preferredNode(m Machine) string {
 	node := ptr.Deref(m.Parameters().Node, "")
 	if node == "" && !mayReplaceNode(e.tasks, m) {
@@ -123,8 +122,7 @@ func (e creator) preferredNode(m Machine) string {
 	return node
 }
 
-// prepareFrom prepares a VM that is made from an Image, if the spec names one, with the template on a node, if there are
-// several.
+// prepareFrom prepares a VM that is created from an Image, if the spec names one. If there are several templates, it uses the one on the given node.
 func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, image *imageref.Choice, from string) (*creation, error) {
 	c := &creation{desired: e.spec.desired(m, id)}
 	c.Created = true
@@ -175,9 +173,9 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	return c, e.checker.checkCreatePrivileges(ctx, m, c)
 }
 
-// preparePlace checks what does not depend on the node of a VM, and chooses that.
+// preparePlace checks what does not depend on the node of a VM, and chooses the node.
 func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err error) {
-	// Nothing is there yet, so that what an earlier attempt assigned is void.
+	// Nothing exists yet, so that devices assigned by an earlier attempt are void.
 	if c.Devices, err = (qemu.Devices{}).Assign(m.Parameters(), c.sourceConfig()); err != nil {
 		return conditions.ValidationError{Aspect: conditions.Allocating, Message: err.Error()}
 	}
@@ -194,10 +192,9 @@ func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err 
 	return e.place(ctx, m, c)
 }
 
-// chooseNode is the node that a VM has to be created on, or none if placement is
-// to choose one. What was decided before stands, unless the spec has come to name
-// another node, that node is offline, nothing came of it, or it is where a VM that is
-// gone had moved from its source.
+// chooseNode returns the node on which a VM must be created, or none if placement is to choose one. An earlier decision stands unless the spec now
+// names another node, that node is offline, the creation there was not started or has failed, or a VM that no longer exists had moved there from its
+// source.
 func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (string, error) {
 	wanted := ptr.Deref(m.Parameters().Node, "")
 	before := m.GetAnnotations()[object.AnnotationNode]
@@ -224,7 +221,7 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (s
 	return wanted, preflight.CheckNode(nodes, wanted)
 }
 
-// nodeWithVolumes is the chosen node, or that which the Volumes on local storage are on.
+// nodeWithVolumes returns the chosen node, or the node that has the Volumes on local storage.
 func (e creator) nodeWithVolumes(ctx context.Context, m Machine, chosen string) (string, error) {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil || !volumeref.Lists(m.Parameters()) {
@@ -239,8 +236,7 @@ func (e creator) nodeWithVolumes(ctx context.Context, m Machine, chosen string) 
 	return cmp.Or(node, chosen), err
 }
 
-// nodeWithMedia is the chosen node if all media are there. Otherwise placement is
-// to choose one that has them, unless the spec names the node.
+// nodeWithMedia returns the chosen node if all media are there. Otherwise placement is to choose a node that has them, unless the spec names the node.
 func (e creator) nodeWithMedia(ctx context.Context, m Machine, chosen string) (string, error) {
 	if chosen == "" {
 		return "", nil
@@ -255,8 +251,8 @@ func (e creator) nodeWithMedia(ctx context.Context, m Machine, chosen string) (s
 	return "", nil
 }
 
-// nodeWithNetworks is the chosen node if the bridges that networks name by NodeNetworks are applied there. Otherwise placement is to
-// choose one, unless the spec names the node.
+// nodeWithNetworks returns the chosen node if the bridges that networks name by NodeNetworks are applied there. Otherwise placement is to choose a
+// node, unless the spec names the node.
 func (e creator) nodeWithNetworks(m Machine, chosen string) (string, error) {
 	if no := e.spec.bridges.Problems(); len(no) > 0 {
 		return "", conditions.Reject(conditions.Networking, "%s", strings.Join(no, "; "))
@@ -271,12 +267,12 @@ func (e creator) nodeWithNetworks(m Machine, chosen string) (string, error) {
 	return "", nil
 }
 
-// place has the node chosen that the VM is made on, or checks that the one that is already chosen can take it.
+// place chooses the node on which the VM is created, or checks that the node that is already chosen can take it.
 func (e creator) place(ctx context.Context, m Machine, c *creation) error {
 	vm := c.demand()
 	d, err := e.nodes.Choose(ctx, m, c.madeOn, vm)
 	if err != nil || c.madeOn != "" && c.madeOn == m.GetAnnotations()[object.AnnotationNode] {
-		return err // It goes on as it was begun.
+		return err // The creation continues as it was begun.
 	}
 	c.decision, c.madeOn, c.goesTo = &d, d.Node, ""
 	if vm.Elsewhere() && d.Node != c.source.Node {
@@ -285,16 +281,15 @@ func (e creator) place(ctx context.Context, m Machine, c *creation) error {
 	return nil
 }
 
-// demand is what the VM needs of a node.
+// demand returns what the VM needs of a node.
 func (c *creation) demand() demand.VM {
 	return demand.VM{
 		Desired: c.Desired, Config: c.sourceConfig(), Source: c.source, Archive: c.archive, Image: c.image, ImageNodes: c.imageNodes,
 	}
 }
 
-// mayReplaceNode reports whether a node that was chosen before may be given up: a creation
-// was never started there, or is known to have failed. One whose outcome is not
-// known has to be looked for where it was started.
+// mayReplaceNode reports whether a node that was chosen before may be given up: a creation was never started there, or is known to have failed. A
+// creation with an unknown outcome must be looked for where it was started.
 func mayReplaceNode(tasks *tasktrack.Tracker, m Machine) bool {
 	t, ok := tasks.Last(m)
 	failed := ok && !t.OK() && tasktrack.CreatesVM(t.Type)

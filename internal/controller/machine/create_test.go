@@ -213,15 +213,15 @@ func TestCreateKeepsWhatItDoesFirst(t *testing.T) {
 	}
 }
 
-// What PVE would not start (PVE::QemuServer::config_to_command) is not made, unless it is not to be started, or the source
-// has the same fault.
+// TestUnstartableIsNotMade checks that a VM that PVE would not start (PVE::QemuServer::config_to_command) is not created, unless it is not to be
+// started, or the source has the same fault.
 func TestUnstartableIsNotMade(t *testing.T) {
 	gpu := []v1alpha1.MachinePCIDevice{{Name: "gpu", Mapping: new("gpu"), PCIe: new(true)}}
 	cases := map[string]struct {
 		reason string
 		change func(*namespaced.Machine)
 		source map[string]string
-		want   string // Part of what is said; empty if the VM is made.
+		want   string // Part of the message; empty if the VM is created.
 	}{
 		"Incompatible": {
 			reason: "A device needs another machine.", change: func(m *namespaced.Machine) { m.Spec.ForProvider.PCIDevices = gpu },
@@ -329,7 +329,7 @@ func TestExchangeIsKept(t *testing.T) {
 
 func TestCreateUnkept(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationNode) })
-	b.m.ResourceVersion = "1" // Somebody else has changed the object.
+	b.m.ResourceVersion = "1" // Another client has changed the object.
 	if s := b.reconcile(t.Context()); s.err == nil {
 		t.Error("What could not be kept must be an error")
 	}

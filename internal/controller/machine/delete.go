@@ -51,8 +51,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Delete does the next thing that leads to the end of the VM. The message of the condition
-// Ready says what that waits for.
+// Delete takes the next step to remove the VM. The message of the condition Ready states what the deletion waits for.
 func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelete, error) {
 	conditions.Set(m, xpv2.Deleting())
 	d := e.deletion(m)
@@ -67,7 +66,7 @@ func (e *external) Delete(ctx context.Context, m Machine) (managed.ExternalDelet
 	return managed.ExternalDelete{}, err
 }
 
-// A deletion does what leads to the end of a VM.
+// A deletion removes a VM.
 type deletion struct {
 	client      Client
 	kube        client.Client
@@ -85,13 +84,13 @@ type deletion struct {
 	watch       taskwatch.Watch
 	record      xpevent.Recorder
 
-	// What Observe has found; vm is nil if it is gone, and planned for what is left of it.
+	// The results of Observe. If the VM no longer exists, vm is nil and planned removes its remains.
 	vm              *vmstate.VM
 	ownershipProven bool
 	planned         plan
 }
 
-// deletion returns what leads to the end of the VM.
+// deletion returns the deletion of the VM.
 func (e *external) deletion(m Machine) deletion {
 	return deletion{
 		client: e.client, kube: e.kube, tasks: e.tasks, tasksBefore: e.tasksBefore, lookup: e.lookup(), checks: e.checks, holds: e.holds,
@@ -103,7 +102,7 @@ func (e *external) deletion(m Machine) deletion {
 	}
 }
 
-// wait says what the deletion waits for.
+// wait returns what the deletion waits for.
 func (d deletion) wait(m Machine) string {
 	switch task := d.tasks.RunningType(m); {
 	case d.vm == nil:
@@ -120,7 +119,7 @@ func (d deletion) wait(m Machine) string {
 	return "the VM is to be destroyed"
 }
 
-// next does the next thing that leads to the end of the VM.
+// next takes the next step to remove the VM.
 func (d deletion) next(ctx context.Context, m Machine) error {
 	if len(d.planned.orphanedRules) > 0 {
 		return d.rules.ApplyStep(ctx, d.planned.orphanedRules[0])
@@ -158,9 +157,8 @@ func (d deletion) taskRunning(ctx context.Context, m Machine) (bool, error) {
 	return d.tasksBefore.Busy(d.vm.VMID)
 }
 
-// destroy shuts the VM down, and removes it when it is off. It is protected if PVE
-// or the spec says so: a flag that was lost, or that a clone has not got yet, does
-// not count against the spec. It returns what has to be read of the VM after that.
+// destroy shuts the VM down, and removes it when it is off. The VM is protected if PVE or the spec says so: the spec counts even if PVE lost the
+// flag, or a clone does not have it yet. It returns which parts of the VM must be read again after that.
 func (d deletion) destroy(ctx context.Context, m Machine) (dirty vmcache.Dirty, err error) {
 	declared, flagged := m.Parameters().Protection, d.vm.Config["protection"] == "1"
 	if ptr.Deref(declared, false) || flagged && declared == nil {
@@ -192,7 +190,7 @@ func (d deletion) destroy(ctx context.Context, m Machine) (dirty vmcache.Dirty, 
 	case err != nil:
 		return dirty, err
 	case running && d.vm.HAFailed():
-		return vmcache.DirtyAll, d.ha.removeFromHA(ctx) // It would not stop the VM.
+		return vmcache.DirtyAll, d.ha.removeFromHA(ctx) // HA would not stop the VM.
 	case running:
 		return dirty, d.setPower(ctx, m, power.Off)
 	case waits != nil:
@@ -218,14 +216,14 @@ func (d deletion) setPower(ctx context.Context, m Machine, change power.Change) 
 	return d.watch.AfterCall(m, d.vm.Node)(d.power.set(ctx, m, change))
 }
 
-// uuid of the VM. What a restore in place has left that failed has none, and is this Machine's still, with the disks of Volumes that the backup does not
-// have.
+// uuid returns the UUID of the VM. The remains of a failed restore in place have none. They still belong to this Machine, with the disks of Volumes
+// that the backup does not have.
 func (d deletion) uuid(m Machine) string {
 	return cmp.Or(d.vm.Config.UUID(), m.GetAnnotations()[object.AnnotationUUID])
 }
 
-// checkUnused returns an error if a Volume has its disk in the VM, or a Snapshot is to be retained. It asks the API server, both at the same
-// time, since either may have been changed a moment ago.
+// checkUnused returns an error if a Volume has its disk in the VM, or a Snapshot is to be retained. It asks the API server, concurrently for both,
+// because either may have just changed.
 func (d deletion) checkUnused(ctx context.Context, m Machine) error {
 	var byVolumes, bySnapshots error
 	uuid := d.uuid(m)
@@ -240,8 +238,8 @@ func (d deletion) checkUnused(ctx context.Context, m Machine) error {
 	return cmp.Or(byVolumes, bySnapshots)
 }
 
-// resume resumes a suspended VM that is protected or has disks of Volumes. Its lock lets Proxmox VE lift no protection, which in turn keeps
-// the memory that was saved, and hand over no disk, whose latest data may be in that memory.
+// resume resumes a suspended VM that is protected or has disks of Volumes. While the VM is locked, Proxmox VE cannot lift the protection, which keeps
+// the saved memory, or hand over a disk, whose latest data may be in that memory.
 func (d deletion) resume(ctx context.Context, m Machine, flagged bool) (bool, error) {
 	if !d.vm.Suspended() {
 		return false, nil
@@ -253,15 +251,14 @@ func (d deletion) resume(ctx context.Context, m Machine, flagged bool) (bool, er
 	return true, d.setPower(ctx, m, power.On)
 }
 
-// unprotect lifts the protection of a VM whose spec no longer has it: a resource
-// that is being deleted is not updated any more.
+// unprotect lifts the protection of a VM whose spec no longer has it: a resource that is being deleted is no longer updated.
 func (d deletion) unprotect(ctx context.Context) error {
 	change := proxmox.Change{Set: proxmox.Params{"protection": "0"}, Digest: d.vm.Digest}
 	return errors.Wrap(d.client.Configure(ctx, d.vm.Ref, change), "cannot lift protection")
 }
 
-// checkPrivileges checks the privileges for the removal of a VM that is not off, or of which more is to be removed than itself:
-// nothing is stopped, unprotected or taken out of rules for nothing.
+// checkPrivileges checks the privileges to remove a VM that is not off, or that has other parts to remove. Without them, the VM is not stopped,
+// unprotected or taken out of rules in vain.
 func (d deletion) checkPrivileges(ctx context.Context, m Machine) error {
 	at := validate.Place{VMID: d.vm.VMID}
 	needs := []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate")}
@@ -279,20 +276,18 @@ func (d deletion) checkPrivileges(ctx context.Context, m Machine) error {
 		needs = append(needs, validate.On("/storage/"+p.Storage(), "Datastore.Allocate"))
 	}
 	if len(needs) == 1 {
-		return nil // PVE asks for it before it does the one thing that is left to do.
+		return nil // PVE checks this privilege before the only remaining call.
 	}
 	return d.checks.CheckPrivilegesKnown(ctx, fmt.Sprintf("delete VM %d", d.vm.VMID), needs)
 }
 
-// obstacleTime is how long a Machine that is being deleted waits for an obstacle to be
-// removed, such as a node that is off.
+// obstacleTime is how long a Machine that is being deleted waits until an obstacle, such as a node that is off, is removed.
 const obstacleTime = 15 * time.Minute
 
-// removingDisks names what a deletion waits for, to tell how long it has waited.
+// removingDisks names what a deletion waits for, to measure how long it has waited.
 const removingDisks = "remove disks"
 
-// waitForDisks says why a VM cannot be destroyed yet, or else which of its volumes will be
-// left.
+// waitForDisks returns why a VM cannot be destroyed yet, or else which of its volumes will be left.
 func (d deletion) waitForDisks(ctx context.Context, m Machine) (left []string, waits error) {
 	volumes, err := d.checks.UnavailableVolumes(ctx, d.vm)
 	if err != nil || len(volumes) == 0 || d.tasks.Waited(m, removingDisks) >= obstacleTime {
@@ -302,7 +297,7 @@ func (d deletion) waitForDisks(ctx context.Context, m Machine) (left []string, w
 		d.vm.VMID, obstacleTime, strings.Join(volumes, ", "), d.vm.Node)
 }
 
-// emitOrphanedDisks tells which volumes are left of a VM that is gone.
+// emitOrphanedDisks reports which volumes are left of a VM that was removed.
 func (d deletion) emitOrphanedDisks(m Machine, left []string) {
 	if len(left) == 0 {
 		return

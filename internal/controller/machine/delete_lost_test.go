@@ -36,10 +36,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// neverMade has no call that makes the VM be known of.
+// neverMade removes the record that a call to create the VM was made.
 func neverMade(m *namespaced.Machine) { delete(m.Annotations, meta.AnnotationKeyExternalCreatePending) }
 
-// failsToMake has the call that makes the VM fail, after which the Machine is deleted.
+// failsToMake makes the call that creates the VM fail, after which the Machine is deleted.
 func (b *bench) failsToMake(t *testing.T, err error) {
 	t.Helper()
 	b.errs["Create"] = err
@@ -52,7 +52,7 @@ func (b *bench) failsToMake(t *testing.T, err error) {
 	b.m.Generation++
 }
 
-// gone reports whether the Machine is, after a reconcile.
+// gone reports whether the Machine no longer exists after a reconcile.
 func (b *bench) gone(t *testing.T) bool {
 	t.Helper()
 	s := b.reconcile(t.Context())
@@ -62,7 +62,7 @@ func (b *bench) gone(t *testing.T) bool {
 	return !s.exists
 }
 
-// TestDeleteLostCreation deletes a Machine right after the answer to its creation was lost. What Proxmox VE makes nevertheless is removed.
+// TestDeleteLostCreation deletes a Machine right after the answer to its creation was lost. A VM that Proxmox VE creates anyway is removed.
 func TestDeleteLostCreation(t *testing.T) {
 	b := newBench(t, neverMade)
 	b.failsToMake(t, proxmoxtest.LostAnswer(t))
@@ -86,7 +86,7 @@ func TestDeleteLostCreation(t *testing.T) {
 	}
 }
 
-// TestDeleteNotMade has a Machine go without a VM once none can be made any more, and at once where none was begun.
+// TestDeleteNotMade checks that a Machine without a VM is deleted once no VM can be created any more, and at once if no creation was begun.
 func TestDeleteNotMade(t *testing.T) {
 	restarted := func(b *bench) { b.tasks = tasktrack.New(b.clock.now) }
 	cases := map[string]struct {
@@ -150,7 +150,7 @@ func TestDeleteNotMade(t *testing.T) {
 	}
 }
 
-// TestDeleteLostRestore deletes a Machine right after the answer to its restore in place was lost, which would make the VM again.
+// TestDeleteLostRestore deletes a Machine right after the answer to its restore in place was lost, which would create the VM again.
 func TestDeleteLostRestore(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -184,7 +184,7 @@ func TestDeleteLostRestore(t *testing.T) {
 	}
 }
 
-// TestDeleteNeverMade has a Machine go at once for which no call was made.
+// TestDeleteNeverMade checks that a Machine for which no call was made is deleted at once.
 func TestDeleteNeverMade(t *testing.T) {
 	b := newBench(t, neverMade)
 	deleted(b.m)

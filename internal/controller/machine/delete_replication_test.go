@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// heard are the reasons of events, and what they say.
+// heard holds the reasons and the messages of events.
 type heard struct{ reasons, messages []string }
 
 func (h *heard) Event(_ runtime.Object, e xpevent.Event) {
@@ -50,7 +50,7 @@ func (h *heard) of(r xpevent.Reason, text string) bool {
 
 func (h *heard) WithAnnotations(...string) xpevent.Recorder { return h }
 
-// Copies of a VM on other nodes go before it does, if that can be.
+// TestReplicasOfDeletedMachines checks that copies of a VM on other nodes are removed before the VM, if possible.
 func TestReplicasOfDeletedMachines(t *testing.T) {
 	const remove, destroy, shutdown = "RemoveReplication 10000-0", "Delete 10000 purge true", "Shutdown 10000 0s force true"
 	job := proxmox.Replication{ID: "10000-0", VMID: 10000, Target: "pve2"}

@@ -63,7 +63,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestDeleteUnread has a VM deleted that is watched and was read before.
+// TestDeleteUnread deletes a VM that is watched and was read before.
 func TestDeleteUnread(t *testing.T) {
 	shutdown := []string{"Shutdown 10000 0s force true"}
 	exchanged := func(b *bench) {
@@ -141,8 +141,7 @@ func TestDeleteUnread(t *testing.T) {
 	}
 }
 
-// A guest that boots does not hear a request to shut down: it is asked again until its time is
-// spent.
+// TestDeleteInRounds checks that a guest that is booting, and ignores a request to shut down, is asked again until its time is spent.
 func TestDeleteInRounds(t *testing.T) {
 	b := newBench(t, all(deleted, spec(func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(25)) })))
 	b.vms[10000] = ourVM("running")
@@ -176,7 +175,7 @@ func TestDeleteInRounds(t *testing.T) {
 	}
 }
 
-// A VM that is to be off says so too.
+// TestStopInRounds checks the message of a VM that is to be off.
 func TestStopInRounds(t *testing.T) {
 	b := newBench(t, all(powerState("Stopped"), spec(func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(25)) })))
 	b.vms[10000] = ourVM("running")
@@ -190,8 +189,8 @@ func TestStopInRounds(t *testing.T) {
 	}
 }
 
-// What a guest had of its time is what Proxmox VE has given it, should its tasks end sooner than
-// they say. A VM that is started meanwhile has all of its time again.
+// TestShutdownTime checks that the time spent by a guest is the time that Proxmox VE was told to give it, even if its tasks end sooner. A VM that is
+// started meanwhile has all of its time again.
 func TestShutdownTime(t *testing.T) {
 	b := newBench(t, all(deleted, spec(func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(25)) })))
 	b.vms[10000] = ourVM("running")
@@ -217,7 +216,7 @@ func TestShutdownTime(t *testing.T) {
 	}
 }
 
-// A guest that has booted is asked less often, and high availability once.
+// TestDeleteRounds checks that a guest that has booted is asked less often, and high availability once.
 func TestDeleteRounds(t *testing.T) {
 	for want, change := range map[string]func(*guest){
 		"Shutdown 10000 30s force false": func(g *guest) { g.now.Uptime = time.Hour },
@@ -244,7 +243,7 @@ func TestDeleteFails(t *testing.T) {
 	}
 }
 
-// PVE destroys a VM although it cannot remove its disks, and only warns of what is left.
+// TestDeleteWaitsForStorage checks the wait for a missing storage: PVE destroys a VM although it cannot remove its disks, and only warns of the rest.
 func TestDeleteWaitsForStorage(t *testing.T) {
 	disks := map[string]string{
 		"scsi0": "ceph:vm-10000-disk-0,size=8G", "unused0": "ceph:vm-10000-disk-1", "scsi1": "local-lvm:vm-10000-disk-0,size=1G",
@@ -281,7 +280,7 @@ func TestDeleteWaitsForStorage(t *testing.T) {
 	}
 }
 
-// What a task that has ended well warns of is told.
+// TestDeleteWarns checks that the warnings of a successful task are reported.
 func TestDeleteWarns(t *testing.T) {
 	b := newBench(t, deleted)
 	b.vms[10000] = ourVM("stopped")
@@ -298,7 +297,7 @@ func TestDeleteWarns(t *testing.T) {
 	}
 }
 
-// A vmid that was added to a Machine which has a VM does not hold up its deletion.
+// TestDeleteWithAnotherVMID checks that a vmid that was added to a Machine which has a VM does not hold up its deletion.
 func TestDeleteWithAnotherVMID(t *testing.T) {
 	b := newBench(t, all(named(555), deleted))
 	b.vms[10000] = ourVM("stopped")
@@ -307,7 +306,7 @@ func TestDeleteWithAnotherVMID(t *testing.T) {
 	}
 }
 
-// What PVE keeps of a VM until it is destroyed has no identity.
+// TestDestroyed checks that the entry that PVE keeps of a VM until it is destroyed, which has no identity, is recognized.
 func TestDestroyed(t *testing.T) {
 	remains := func() *guest {
 		return &guest{node: "pve1", status: "stopped", config: map[string]string{"lock": "destroyed"}}
@@ -338,7 +337,7 @@ func TestDestroyed(t *testing.T) {
 	}
 }
 
-// An image stays while the VM that has the VMID now has it: it may be ours under another UUID.
+// TestImageOfForeignVM checks that an image stays while the VM that now has the VMID has it: the VM may be ours under another UUID.
 func TestImageOfForeignVM(t *testing.T) {
 	id := qemu.Identity{VMID: 10000, UUID: ourUUID}
 	used, other := "files:iso/"+id.NoCloudImageName(strings.Repeat("a", 16)), "files:iso/"+id.NoCloudImageName(strings.Repeat("b", 16))

@@ -58,7 +58,7 @@ func holding(t *testing.T, snapshots ...client.Object) client.Client {
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(snapshots...).Build()
 }
 
-// A Snapshot that is retained and that the cache does not have yet holds up the call that would destroy its VM.
+// TestDeleteHeldUncached checks that a retained Snapshot that the cache does not have yet holds up the call that would destroy its VM.
 func TestDeleteHeldUncached(t *testing.T) {
 	b := newBench(t, deleted)
 	b.vms[10000] = ourVM("stopped")
@@ -71,8 +71,7 @@ func TestDeleteHeldUncached(t *testing.T) {
 	}
 }
 
-// A Snapshot that is retained holds up the deletion, before the guest is shut down, until it
-// is given up.
+// TestDeleteHeld checks that a retained Snapshot holds up the deletion, before the guest is shut down, until it is given up.
 func TestDeleteHeld(t *testing.T) {
 	s := retainedSnapshot(t)
 	kube := holding(t, s)

@@ -34,39 +34,38 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A desired VM: its configuration, and what else decides how the spec is carried
-// out.
+// A desired VM has its configuration, and the other values that determine how the spec is carried out.
 type desired struct {
 	power.Policy
 
 	// name of the resource.
 	name string
 
-	// goesTo is the node that placement has chosen, if the VM is made on another.
+	// goesTo is the node that placement has chosen, if the VM is created on another.
 	goesTo string
 
 	// image is the NoCloud image that the VM is to have, if any.
 	image *cloudinit.Image
 
-	// password of cloud-init's user, if it is to be sent; unchangedPassword is the version
-	// of the one that was sent, if only its Secret has changed since.
+	// password of cloud-init's user, if it is to be sent. unchangedPassword is the version of the password that was sent, if only its Secret has changed
+	// since.
 	password          *password.Password
 	unchangedPassword string
 
-	// awaited is why the VM does not have Volumes that the spec lists.
+	// awaited lists why the VM does not have Volumes that the spec lists.
 	awaited []string
 
-	// touching are the disks of Volumes that have to do with the VM.
+	// touching are the disks of Volumes that concern the VM.
 	touching []volumes.Disk
 
 	// exceeded is why the VM does not grow, if the quota of its tenant has no room.
 	exceeded error
 
-	// haRules is what becomes of HA's rules of the VM.
+	// haRules are the changes of HA's rules of the VM.
 	haRules rules.Rules
 }
 
-// A specReader reads a spec with what else decides how it is carried out.
+// A specReader reads a spec along with the other values that determine how it is carried out.
 type specReader struct {
 	vm       *vmstate.VM // nil if there is none
 	bridges  *networks.Bridges
@@ -75,12 +74,12 @@ type specReader struct {
 	defaults qemu.Defaults
 }
 
-// spec returns what reads the spec.
+// spec returns the specReader of this reconcile.
 func (e *external) spec() specReader {
 	return specReader{vm: e.vm, bridges: e.bridges, pooled: e.pooled, tenant: e.tenant, defaults: e.defaults.Defaults}
 }
 
-// desired is the VM that a spec asks for.
+// desired returns the VM that a spec asks for.
 func (r specReader) desired(m Machine, id qemu.Identity) desired {
 	p := m.Parameters()
 	if r.vm == nil {
@@ -104,7 +103,7 @@ func (r specReader) desired(m Machine, id qemu.Identity) desired {
 	}
 }
 
-// ipConfig returns the IP configuration of a network as the VM has it; nil where it is not known which device that is.
+// ipConfig returns the IP configuration of a network as the VM has it, or nil if the network's device is not known.
 func (r specReader) ipConfig(m Machine, id qemu.Identity, network string) *v1alpha1.MachineIPConfig {
 	before, err := object.RecordedDevices(m, id)
 	if err != nil || r.vm == nil || before.Networks[network] == "" {
@@ -117,7 +116,7 @@ func (r specReader) ipConfig(m Machine, id qemu.Identity, network string) *v1alp
 type defaults struct {
 	qemu.Defaults
 
-	// Node of VMs whose spec leaves that open, the candidates if there is none, and those that come first.
+	// Node of VMs whose spec names none, the candidates if there is no such node, and the preferred nodes.
 	Node      string
 	Nodes     []string
 	Preferred []string

@@ -48,8 +48,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// stillHolds reports whether the last evaluation of a VM that was up to date holds: the Machine, its connection and its VM are as they were, no task
-// works on the VM, and what others may have changed in the cluster meanwhile is as it was. The VM is taken from the cache if more than its version is compared.
+// stillHolds reports whether the last evaluation of a VM that was up to date holds. The Machine, its connection, its VM and what others may have
+// changed in the cluster must be as they were, and no task may work on the VM. The VM is taken from the cache if more than its version is compared.
 func (e *external) stillHolds(ctx context.Context, m Machine, id qemu.Identity) bool {
 	k, o := e.settled.Evaluated(m), m.Observation()
 	if k == nil || k.Sum != e.sum || !e.now().Before(k.Until) || e.tasks.Active(m) || !e.inventory.Watches(string(m.GetUID()), id.VMID) ||
@@ -63,7 +63,7 @@ func (e *external) stillHolds(ctx context.Context, m Machine, id qemu.Identity) 
 		return false
 	}
 	cluster := o.Cluster
-	recordCluster(ctx, e.inventory, o) // The connection may lead to another cluster by now.
+	recordCluster(ctx, e.inventory, o) // The connection may now lead to another cluster.
 	switch g, _ := proxmox.GuestOf(guests, id.VMID); {
 	case g.Pool != o.Pool || o.Cluster != cluster:
 		return false
@@ -75,7 +75,7 @@ func (e *external) stillHolds(ctx context.Context, m Machine, id qemu.Identity) 
 	return e.vm != nil && e.dependencies().hold(ctx, m, id, k)
 }
 
-// dependencies are what an evaluation depends on beside the VM.
+// dependencies are the inputs of an evaluation in addition to the VM.
 type dependencies struct {
 	vm       *vmstate.VM
 	bridges  *networks.Bridges
@@ -88,7 +88,7 @@ type dependencies struct {
 	reads    *secretref.Reads
 }
 
-// dependencies returns what an evaluation of the VM depends on.
+// dependencies returns the inputs of an evaluation of the VM.
 func (e *external) dependencies() dependencies {
 	return dependencies{
 		vm: e.vm, bridges: e.bridges, pooled: e.pooled, tenant: e.tenant, health: health.Checker{Inventory: e.inventory, Checks: e.checks, VM: e.vm},
@@ -96,8 +96,8 @@ func (e *external) dependencies() dependencies {
 	}
 }
 
-// hold reports whether the VM is still its tenant's, its bridges and storages are there, its guest reports what it reported, and what
-// its spec refers to is as it was.
+// hold reports whether the VM still belongs to its tenant, its bridges and storages are there, its guest reports the same, and the resources that its
+// spec refers to are unchanged.
 func (d dependencies) hold(ctx context.Context, m Machine, id qemu.Identity, k *settled.Evaluation) bool {
 	same := reflect.DeepEqual(d.bridges, k.Bridges) && reflect.DeepEqual(d.pooled, k.Addresses)
 	if !same || !d.tenant.HasVM(ctx, id.VMID) || !d.health.DependenciesHold(ctx) {
@@ -108,7 +108,7 @@ func (d dependencies) hold(ctx context.Context, m Machine, id qemu.Identity, k *
 	return same && d.cloudInitHolds(ctx, m, id) && d.reads.Unchanged(ctx, k.Read)
 }
 
-// cloudInitHolds reports whether the VM has the image of cloud-init data that it is to have. A password that was generated is read to be published.
+// cloudInitHolds reports whether the VM has the intended image of cloud-init data. It reads a generated password in order to publish it.
 func (d dependencies) cloudInitHolds(ctx context.Context, m Machine, id qemu.Identity) bool {
 	if !d.noCloud.Holds(ctx, m, id) {
 		return false
@@ -120,7 +120,8 @@ func (d dependencies) cloudInitHolds(ctx context.Context, m Machine, id qemu.Ide
 	return true
 }
 
-// evaluation is the result of a look at the VM, as it is kept; nil if that has found anything to do, to show or to wait for, or if it does not last.
+// evaluation returns the result of an observation of the VM in the form that is kept. It returns nil if there is anything to do, to show or to wait
+// for, or if the result does not last.
 func (e *external) evaluation(ctx context.Context, m Machine, seen managed.ExternalObservation, err error) *settled.Evaluation {
 	if err != nil || e.vm == nil || !seen.ResourceUpToDate || meta.WasDeleted(m) || !lasts(m, e.features(m)) || e.cache.Predicted(m) {
 		return nil
@@ -131,14 +132,14 @@ func (e *external) evaluation(ctx context.Context, m Machine, seen managed.Exter
 		}
 	}
 	if tenancy.WouldWaitFor(m) != nil {
-		return nil // There may be room.
+		return nil // The quota may have room again.
 	}
 	boots := e.vm.Status.Running() && e.vm.Status.Uptime < health.BootTime
 	if boots || m.GetCondition(conditions.TypeBootable).Message == health.EmptyDisks {
-		return nil // What the guest writes to its disks tells more.
+		return nil // Data that the guest writes to its disks may change this.
 	}
 	if sum, err := e.sumOf(m); err != nil || sum != e.sum {
-		return nil // It has changed the status, which is yet to be written.
+		return nil // The observation has changed the status, which must be written first.
 	}
 	id, err := object.IdentityOf(m)
 	version := e.cache.Version(m, id, e.inventory)

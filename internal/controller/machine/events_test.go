@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Each change is told from what to what, in one event, and what was not done in none.
+// TestChangeEvents checks that each change is reported in one event with the old and the new value, and that a change that was not made is not reported.
 func TestChangeEvents(t *testing.T) {
 	b := newBench(t, all(named(10000), spec(func(p *v1alpha1.MachineParameters) {
 		p.Memory, p.Pool = quantity("8Gi"), new("a")

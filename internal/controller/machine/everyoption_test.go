@@ -40,7 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// A cluster is a simulated one, with a client and an inventory of its own.
+// A cluster is a simulated cluster, with a separate client and inventory.
 type cluster struct {
 	*simulator.Server
 
@@ -56,7 +56,7 @@ func newCluster(t *testing.T, version string) *cluster {
 	return clusterOf(t, simulator.Options{Version: version})
 }
 
-// clusterOf is a cluster with options.
+// clusterOf returns a cluster with options.
 func clusterOf(t *testing.T, o simulator.Options) *cluster {
 	t.Helper()
 	c := &cluster{vmids: 10000}
@@ -74,17 +74,17 @@ func clusterOf(t *testing.T, o simulator.Options) *cluster {
 	return c
 }
 
-// unreported has the nodes of a cluster report their guests when a test says so only.
+// unreported are options with which the nodes of a cluster report their guests only when a test requests it.
 func unreported() simulator.Options { return simulator.Options{Reports: 1000 * time.Hour} }
 
-// report has the nodes report their guests, and returns what the cluster's list says of one.
+// report makes the nodes report their guests, and returns one guest from the cluster's list.
 func (c *cluster) report(t *testing.T, vmid int) proxmox.Guest {
 	t.Helper()
 	c.Edit(func(*simulator.State) { c.Reported = time.Time{} })
 	return c.row(t, vmid)
 }
 
-// row is what the cluster's list says of a guest now.
+// row returns the current entry of a guest in the cluster's list.
 func (c *cluster) row(t *testing.T, vmid int) proxmox.Guest {
 	t.Helper()
 	all, err := c.inventory.Guests(t.Context(), inventory.Fresh)
@@ -138,7 +138,7 @@ func (c *cluster) rig(t *testing.T) *rig {
 
 func (r *rig) vmid() int { return r.vmids }
 
-// config of the VM with what is pending, and what of it is pending.
+// config returns the VM's configuration with its pending changes, and these changes.
 func (r *rig) config() (config, pending map[string]string) {
 	r.Edit(func(st *simulator.State) {
 		g := st.Guests[r.vmid()]
@@ -157,8 +157,7 @@ func (r *rig) config() (config, pending map[string]string) {
 	return config, pending
 }
 
-// settle reconciles until nothing is left to do, and says how many calls that
-// wrote anything it took.
+// settle reconciles until nothing is left to do, and returns how many writing calls that took.
 func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 	r.t.Helper()
 	r.m.Spec.ForProvider = spec
@@ -176,7 +175,7 @@ func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 			r.await()
 			continue
 		}
-		if s.exists && s.upToDate && len(r.m.Status.AtProvider.Difference) == 0 { // Else a task that has ended is still listed as running.
+		if s.exists && s.upToDate && len(r.m.Status.AtProvider.Difference) == 0 { // Otherwise a task that has ended is still listed as running.
 			return int(r.writes.Load() - before)
 		}
 	}
@@ -184,16 +183,15 @@ func (r *rig) settle(spec v1alpha1.MachineParameters) int {
 	return 0
 }
 
-// await the end of what was begun: other signs wake the Machine too.
+// await waits for the end of what was begun: other signs wake the Machine too.
 func (r *rig) await() {
 	for <-r.woken; r.tasks.Running(r.m, nil); {
 		<-r.woken
 	}
 }
 
-// An optionCase takes one option of PVE through its life. The specs are YAML. In
-// what the option is to be, VOL stands for the volume of a disk; empty means that
-// it is to be gone.
+// An optionCase tests one option of PVE from its first value to its removal. The specs are YAML. In the values of the option, VOL stands for the
+// volume of a disk. An empty value means that the option is to be removed.
 type optionCase struct {
 	option string
 
@@ -204,9 +202,9 @@ type optionCase struct {
 	second, secondValue string
 	none, noneValue     string
 
-	// live is true for a change that a running VM takes up at once.
+	// live is true for a change that a running VM applies at once.
 	live bool
-	// guest is true for an option that cloud-init hands to the guest.
+	// guest is true for an option that cloud-init passes to the guest.
 	guest bool
 	// only is the version that knows the option.
 	only string
@@ -234,8 +232,7 @@ func (r *rig) expect(option, want string) {
 	}
 }
 
-// to reconciles a spec that changes the option in one call, and sees that
-// nothing is left to do then.
+// to reconciles a spec that changes the option in one call, and checks that nothing is then left to do.
 func (r *rig) to(option, value string, spec v1alpha1.MachineParameters) {
 	r.t.Helper()
 	if n := r.settle(spec); n != 1 {
@@ -282,7 +279,7 @@ func optionCases() []optionCase {
 	return slices.Concat(scalarCases(), composedCases(), diskCases(), cdromCases(), networkCases(), ipConfigCases(), deviceCases(), extraCases())
 }
 
-// Each option that a spec with every field asks for has a case. A new field has one too.
+// TestEveryOptionHasACase checks that each option that a spec with every field asks for has a case. A new field needs one too.
 func TestEveryOptionHasACase(t *testing.T) {
 	text, err := os.ReadFile("../../../apis/testdata/every-field.yaml")
 	if err != nil {
@@ -320,8 +317,7 @@ func TestEveryOption(t *testing.T) {
 	}
 }
 
-// A VM starts with its boot order, though PVE drops the one of a change that brings a
-// drive for removable media.
+// TestBootOrderBeforeStart checks that a VM starts with its boot order, though PVE drops the boot order of a change that adds a drive for removable media.
 func TestBootOrderBeforeStart(t *testing.T) {
 	const spec = "disks: [{name: root, size: 1G}]\nnetworks: [{name: lan}]"
 	r := newCluster(t, "9.2").rig(t)
@@ -339,8 +335,7 @@ func TestBootOrderBeforeStart(t *testing.T) {
 	}
 }
 
-// The disks of the firmware move to another storage, and the state of a TPM only
-// while the VM is stopped.
+// TestFirmwareMoves checks that the disks of the firmware move to another storage, and that the state of a TPM moves only while the VM is stopped.
 func TestFirmwareMoves(t *testing.T) {
 	const spec = "powerState: Stopped\nbios: ovmf\nefiDisk: {storage: STORAGE}\ntpm: {storage: STORAGE}"
 	at := func(storage string) v1alpha1.MachineParameters {

@@ -56,7 +56,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// An external drives one VM during one reconcile.
+// An external manages one VM during one reconcile.
 type external struct {
 	*shared
 
@@ -72,7 +72,7 @@ type external struct {
 	endpoints     []string
 	vmids         v1alpha1.VMIDRange
 
-	// tasksBefore are the tasks as they were before the VM was looked at.
+	// tasksBefore are the tasks as they were before the VM was read.
 	tasksBefore tasktrack.View
 
 	// bridges that networks of the spec name by NodeNetworks.
@@ -88,27 +88,26 @@ type external struct {
 	reads    *secretref.Reads
 	password *password.Source
 
-	// dirty is what has to be read of the VM after what was done to it.
+	// dirty is what must be read of the VM after it was changed.
 	dirty vmcache.Dirty
 
-	// ownershipProven is true if the VM was seen to be ours just now. Nothing is done to one that
-	// is only remembered.
+	// ownershipProven is true if this reconcile has proven that the VM is ours. Nothing is done to a VM that is only cached.
 	ownershipProven bool
 
-	// sum is a checksum of what this reconcile depends on; evaluated is true if the last evaluation with the same sum was enough.
+	// sum is a checksum of the inputs of this reconcile. evaluated is true if the last evaluation with the same sum was sufficient.
 	sum       uint64
 	evaluated bool
 
-	// What Observe found, for the call that follows it.
+	// The results of Observe, for the call that follows it.
 	vm       *vmstate.VM
 	planned  plan
 	creation *creation
 }
 
-// Observe looks at the VM and at what separates it from the spec.
+// Observe reads the VM and compares it with the spec.
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
 	before := events.Conditions(m)
-	e.sum, _ = e.sumOf(m) // An error comes again when it would be kept.
+	e.sum, _ = e.sumOf(m) // An error recurs when the evaluation is kept.
 	seen, err := e.look(ctx, m)
 	if e.evaluated { // The status is as the evaluation has left it.
 		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ConnectionDetails: e.details(m, m.Observation())}, nil
@@ -126,7 +125,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	return seen, err
 }
 
-// look reads the VM, or recalls it, and plans. It sets evaluated, and observes no more, if the last evaluation still holds.
+// look reads the VM, or takes it from the cache, and plans. It sets evaluated, and observes no more, if the last evaluation still holds.
 func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
 	if err := cmp.Or(e.unschedulable.Reason(m), e.quotas.Reason(m)); err != nil {
 		return managed.ExternalObservation{}, err
@@ -174,7 +173,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	return e.readVM(ctx, m, id)
 }
 
-// readVM reads the VM as it is now, and plans.
+// readVM reads the current VM, and plans.
 func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	e.vm, e.planned = nil, plan{}
 	find := e.lookup()
@@ -233,7 +232,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	return e.observeOwned(ctx, m, id)
 }
 
-// lookup returns what finds the VM.
+// lookup returns the lookup of the VM.
 func (e *external) lookup() lookup.Lookup {
 	return lookup.Lookup{
 		Client: e.client, Inventory: e.inventory, Reader: e.reader, Cache: e.cache, Tasks: e.tasks, Before: e.tasksBefore, Waker: e.waker,
@@ -241,8 +240,7 @@ func (e *external) lookup() lookup.Lookup {
 	}
 }
 
-// mustRead reports whether what is planned for the VM, as it is remembered, needs a
-// look before. Before anything is done to a VM it is proven ours.
+// mustRead reports whether the VM must be read before a plan from the cached VM is carried out. The VM must be proven ours before any change.
 func (e *external) mustRead(ctx context.Context, m Machine) bool {
 	if busy, err := e.tasksBefore.Busy(e.vm.VMID); busy || err != nil {
 		return false
@@ -262,7 +260,7 @@ func (e *external) mustRead(ctx context.Context, m Machine) bool {
 	return !e.ownershipProven
 }
 
-// planVM plans what is to be done to a VM that is ours.
+// planVM plans the changes of a VM that is ours.
 func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) error {
 	agentOf(e).Run(m)
 	if e.vm.Status.Running() {
@@ -271,7 +269,7 @@ func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) erro
 	return e.planner(m).plan(ctx, m, id, &e.planned)
 }
 
-// observeOwned is the observation of a VM that is ours, and what is planned for it.
+// observeOwned returns the observation of a VM that is ours, and of its plan.
 func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	o := m.Observation()
 	o.Annotations, o.Placement = object.PersistedAnnotations(m), nil
@@ -324,7 +322,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	return e.checkBackoff(m, seen)
 }
 
-// details are what a client of the VM needs to reach it, if there is a Secret for them.
+// details returns what a client needs to reach the VM, if there is a Secret for it.
 func (e *external) details(m Machine, o *v1alpha1.MachineObservation) managed.ConnectionDetails {
 	if object.ConnectionSecret(m).Name == "" {
 		return nil
@@ -332,21 +330,21 @@ func (e *external) details(m Machine, o *v1alpha1.MachineObservation) managed.Co
 	return agentOf(e).WithHostKeys(m, e.password.Publish(e.vm.ConnectionDetails(o, e.endpoints)))
 }
 
-// health returns what finds out what the VM lacks.
+// health returns the health checker of the VM.
 func (e *external) health(m Machine) health.Checker {
 	found := e.report()
 	adds := func(device string) bool { return found.adds(m, device) }
 	return health.Checker{Inventory: e.inventory, Checks: e.checks, VM: e.vm, Devices: e.planned.Devices, Adds: adds}
 }
 
-// agentOf returns what asks the guest agent of the VM.
+// agentOf returns the poll of the VM's guest agent.
 func agentOf(e *external) agentpoll.Poll {
 	return agentpoll.Poll{
 		Client: e.client, VM: e.vm, Agents: e.agents, HostKeys: e.hostKeys, Cluster: e.inventory, Now: e.now, Log: e.log, Waker: e.waker,
 	}
 }
 
-// recordCluster shows which cluster the VM is in, if that is known.
+// recordCluster records the cluster that has the VM, if that is known.
 func recordCluster(ctx context.Context, in Inventory, o *v1alpha1.MachineObservation) {
 	name, err := in.ClusterName(ctx)
 	if err == nil && name != "" {
@@ -361,8 +359,7 @@ func recordTask(m Machine, tasks *tasktrack.Tracker) {
 	}
 }
 
-// checkBackoff holds back a change that is due while the VM is busy, or while the last
-// attempt has failed not long ago.
+// checkBackoff holds back a due change while the VM is busy, or while the last attempt has failed recently.
 func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (managed.ExternalObservation, error) {
 	busy, err := e.tasksBefore.Busy(e.vm.VMID)
 	if err != nil {
@@ -388,8 +385,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 	return seen, nil
 }
 
-// observeCreating is the observation of a VM that is being created, or seems to be: the
-// lock of a task that ended with its node stays.
+// observeCreating returns the observation of a VM that is being created, or seems to be: the lock of a task that ended with its node remains.
 func (e *external) observeCreating(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	m.Observation().Annotations = object.PersistedAnnotations(m)
 	busy, err := e.lookup().MayBeCreating(ctx, m, id.VMID)
@@ -397,7 +393,7 @@ func (e *external) observeCreating(ctx context.Context, m Machine, id qemu.Ident
 		return managed.ExternalObservation{}, err
 	}
 	if e.vm != nil && !e.ownershipProven && !e.tenant.MayName(ctx, m, id.VMID) {
-		e.vm = nil // A task that annotations name does not make it the Machine's.
+		e.vm = nil // A task that annotations name does not prove that the VM is the Machine's.
 	}
 	if !meta.WasDeleted(m) {
 		setCreating(m, e.vm, busy)
@@ -405,7 +401,7 @@ func (e *external) observeCreating(ctx context.Context, m Machine, id qemu.Ident
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-// setCreating shows that the VM is being created; v is nil before it is seen.
+// setCreating shows that the VM is being created. v is nil before it is seen.
 func setCreating(m Machine, v *vmstate.VM, busy bool) {
 	o := m.Observation()
 	o.Phase = v1alpha1.MachineCreating

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// kept is an annotation as the API server has it.
+// kept returns an annotation as the API server has it.
 func (b *bench) kept(t *testing.T, name string) string {
 	t.Helper()
 	m := &namespaced.Machine{}

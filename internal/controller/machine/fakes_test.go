@@ -42,7 +42,7 @@ const (
 	otherUUID = "99999999-2222-4333-8444-55555555555f"
 )
 
-// pve is as much of PVE as a Machine meets. It is its Client and its Inventory.
+// pve fakes the part of PVE that a Machine uses. It is its Client and its Inventory.
 type pve struct {
 	vms      map[int]*guest
 	nodes    []proxmox.Node
@@ -54,32 +54,30 @@ type pve struct {
 
 	tasks []proxmox.Task
 
-	// volumes on each node that are no disks.
+	// volumes on each node that are not disks.
 	volumes map[string][]string
 	images  map[string][]byte
 
-	// migration is what is said of every VM's, ha what HA was told, rules what it goes by, and ended the
-	// tasks that can be asked for.
+	// migration is the check of every VM's migration, ha are the settings in HA, rules the rules of HA, and ended the tasks that can be read.
 	migration proxmox.MigrationCheck
 	ha        proxmox.HASettings
 	rules     proxmox.HARules
 
-	// replications are the jobs of all VMs, and failures how they ended last.
+	// replications are the jobs of all VMs, and failures their last results.
 	replications []proxmox.Replication
 	failures     map[string]string
 	ended        map[proxmox.UPID]proxmox.Task
 
-	// cluster is its name, empty for a node that is in none, and cutOff says that it has no quorum.
+	// cluster is its name, empty for a standalone node, and cutOff is true if it has no quorum.
 	cluster string
 	cutOff  bool
 	// version of PVE.
 	version string
-	// privileges of the token beside those that the provider needs, and those of these
-	// that it lacks.
+	// privileges of the token in addition to those that the provider needs, and lacks those of these that it does not have.
 	privileges proxmox.Privileges
 	lacks      []proxmox.Privilege
 
-	// pools have VMs that the list of guests does not tell of, and poolsChanged are those whose members are to be read again.
+	// pools have VMs whose pool is not in the list of guests, and poolsChanged are the pools whose members must be read again.
 	pools        map[string][]int
 	poolsChanged []string
 	// hidden VMIDs are not in the list of guests.
@@ -118,7 +116,7 @@ type guest struct {
 
 	snapshots map[string]map[string]string
 
-	// now is what is seen of the VM beside its status, and pool where it is.
+	// now is what the VM shows in addition to its status, and pool the pool that it is in.
 	now  proxmox.Status
 	pool string
 }
@@ -158,7 +156,7 @@ func (p *pve) call(name string) error {
 	return p.errs[name]
 }
 
-// write notes a call that changes something.
+// write records a call that changes something.
 func (p *pve) write(name, format string, args ...any) error {
 	p.mu.Lock()
 	p.writes = append(p.writes, name+" "+fmt.Sprintf(format, args...))
@@ -279,8 +277,7 @@ func (p *pve) PrivilegesOn(_ context.Context, path string) (proxmox.Privileges, 
 	return p.permitted(path), nil
 }
 
-// permitted are all privileges but those that the guest agent needs and those that are
-// missing.
+// permitted returns all privileges except those that the guest agent needs and those that are missing.
 func (p *pve) permitted(path string) proxmox.Privileges {
 	all := proxmox.Privileges{"Sys.Console": true, "Mapping.Use": true}
 	for _, names := range proxmox.Needed(proxmox.Version{Version: "9.2"}, proxmox.Features()...) {
@@ -449,7 +446,7 @@ func (p *pve) HAResources(context.Context, time.Duration) (map[int]proxmox.HASet
 	return all, p.call("HAResources")
 }
 
-// ignored is the state that the cluster's list has of VMs that HA is to ignore.
+// ignored is the state that the cluster's list has for VMs that HA is to ignore.
 func (p *pve) ignored() string {
 	if p.ha["state"] == vmstate.HAIgnored {
 		return vmstate.HAIgnored
@@ -605,15 +602,15 @@ func destroying(c proxmox.Change) string {
 
 func keys(p proxmox.Params) string { return strings.Join(slices.Sorted(maps.Keys(p)), ",") }
 
-// noInterfaces is what an agent reports of a guest without any.
+// noInterfaces is what an agent reports for a guest without interfaces.
 var noInterfaces = []proxmox.Interface{} //nolint:gochecknoglobals // A constant.
 
-// ourVM is a VM that is the bench's Machine's.
+// ourVM returns a VM that belongs to the bench's Machine.
 func ourVM(status string) *guest {
 	return &guest{node: "pve1", status: status, config: map[string]string{"name": "web", "smbios1": "uuid=" + ourUUID}}
 }
 
-// theirVM is somebody else's.
+// theirVM returns a VM that belongs to another owner.
 func theirVM() *guest {
 	return &guest{node: "pve2", status: "running", config: map[string]string{"name": "db", "smbios1": "uuid=" + otherUUID}}
 }
@@ -624,8 +621,7 @@ func templateVM() *guest {
 	return &guest{node: "pve1", status: "stopped", config: c}
 }
 
-// templateConfig is a configuration as a template has it: the boot disk is not the
-// first by its number.
+// templateConfig returns the configuration of a template whose boot disk is not the first by its number.
 func templateConfig() qemu.Config {
 	return qemu.Config{
 		"scsi0": "local-lvm:base-9000-disk-1,size=8G",
@@ -637,7 +633,7 @@ func templateConfig() qemu.Config {
 	}
 }
 
-// quantity is a pointer to a quantity.
+// quantity returns a pointer to a quantity.
 func quantity(s string) *quantities.Quantity {
 	q := quantities.MustParse(s)
 	return &q

@@ -33,27 +33,24 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// A feature is a part of the spec that takes more than a change of options. Each has its
-// file. One that the spec does not declare is skipped.
+// A feature is a part of the spec that needs more than a change of options. Each has its file. Features that the spec does not declare are skipped.
 type feature interface {
-	// observe reads what the feature has to know of the VM, and what it decides by that
-	// alone.
+	// observe reads the state of the VM that the feature needs, and makes the decisions that depend on that alone.
 	observe(ctx context.Context, m Machine, d *desired) error
 
-	// complete adds what depends on the devices of the VM to what is desired before its
-	// options are compared, or returns why that cannot be.
+	// complete adds what depends on the devices of the VM to the desired state before its options are compared, or returns why it cannot.
 	complete(ctx context.Context, m Machine, d *desired) (rejections []string, err error)
 
-	// plan returns what brings the VM nearer to the spec, once the change of options is planned. Acts, which come last, take out of the plan what
-	// they would undo.
+	// plan returns the changes that bring the VM closer to the spec, once the change of options is planned. Acts come last, and remove what they would
+	// undo from the plan.
 	plan(ctx context.Context, m Machine, p *plan) (proposal, error)
 
-	// lasts reports whether what the feature has found holds until the Machine, its VM or what an evaluation compares of the cluster, of Secrets
-	// and of ConfigMaps changes. Those that read other resources, or depend on the time, have to look each time.
+	// lasts reports whether the results of the feature hold until the Machine or its VM changes, or what an evaluation compares of the cluster, of
+	// Secrets and of ConfigMaps. Features that read other resources, or depend on the time, must be checked each time.
 	lasts(m Machine) bool
 }
 
-// A proposal is what a feature has to do.
+// A proposal contains the changes that a feature needs.
 type proposal struct {
 	// steps in their order.
 	steps []step
@@ -64,11 +61,11 @@ type proposal struct {
 	// annotations to write before anything is done.
 	annotations map[string]string
 
-	// staleImages are NoCloud images that are no longer of use, and moves are disks that go along with a migration.
+	// staleImages are NoCloud images that are no longer used, and moves are disks that move along with a migration.
 	staleImages []nocloud.Ref
 	moves       []qemu.Move
 
-	// power is a change of power where the spec asks for none, restart what is decided about a restart; nil for nothing.
+	// power is a change of power where the spec asks for none, restart is the decision about a restart. The zero values stand for none.
 	power   power.Change
 	restart *restart.Decision
 
@@ -76,7 +73,7 @@ type proposal struct {
 	action, laterAction *v1alpha1.MachinePowerAction
 }
 
-// noopFeature has the methods of a feature that has nothing to say.
+// noopFeature provides empty methods for features.
 type noopFeature struct{}
 
 func (noopFeature) observe(context.Context, Machine, *desired) error { return nil }
@@ -87,8 +84,7 @@ func (noopFeature) plan(context.Context, Machine, *plan) (proposal, error) { ret
 
 func (noopFeature) lasts(Machine) bool { return false }
 
-// features returns the features that the spec, or what the provider keeps of the VM, has
-// anything to do for, in the order in which their steps are taken.
+// features returns the features that the spec, or what the provider keeps of the VM, requires, in the order in which their steps are taken.
 func (e *external) features(m Machine) []feature {
 	p, a := m.Parameters(), m.GetAnnotations()
 	var all []feature
@@ -101,12 +97,12 @@ func (e *external) features(m Machine) []feature {
 			cloudInitFeature{noCloud: e.noCloud(), secrets: e.reads, tasks: e.tasks, vm: e.vm},
 		},
 		{p.CloudInit != nil, e.passwordFeature()},
-		{true, poolFeature{client: e.client, inventory: e.inventory, vm: e.vm}}, // The status shows the pool, declared or not.
+		{true, poolFeature{client: e.client, inventory: e.inventory, vm: e.vm}}, // The status shows the pool even if the spec declares none.
 		{p.HighAvailability != nil || a[object.AnnotationHARules] != "", e.haFeature(m)},
 		{true, e.powerFeature()},
 		{len(e.vm.Pending) > 0 || a[object.AnnotationLastRestart] != "" || p.MaintenanceWindow != nil, e.restartFeature()},
 		{p.PowerAction != nil || m.Observation().PowerAction != nil, e.powerActionFeature()},
-		// Entries that have left their list are known by the annotation alone.
+		// Entries that were removed from their list are known only by the annotation.
 		{
 			hasDisks(p) || a[object.AnnotationDevices] != "{}",
 			disksFeature{
@@ -117,7 +113,7 @@ func (e *external) features(m Machine) []feature {
 			p.Node != nil || a[object.AnnotationTarget] != "",
 			migrateFeature{client: e.client, inventory: e.inventory, checks: e.checks, tasks: e.tasks, bridges: e.bridges, vm: e.vm},
 		},
-		// They are the last, since they drop what the others plan.
+		// These are last, because they drop what the others plan.
 		{p.Rollback != nil || a[object.AnnotationRollback] != "", e.actFeature(rollbacks)},
 		{a[object.AnnotationRecreation] != "", remainsFeature{recreator: e.recreator}},
 		{p.Recreation != nil, e.actFeature(recreations)},
@@ -130,7 +126,7 @@ func (e *external) features(m Machine) []feature {
 	return all
 }
 
-// featureNeeds returns the privileges that features take on a VM that is yet to be created.
+// featureNeeds returns the privileges that features need on a VM that is yet to be created.
 func (c *creation) featureNeeds(ctx context.Context, k cloudinit.Keeper, at validate.Place) ([]validate.FieldRequirement, error) {
 	noCloud, err := c.noCloudNeeds(ctx, k, at)
 	return []validate.FieldRequirement{
@@ -141,8 +137,7 @@ func (c *creation) featureNeeds(ctx context.Context, k cloudinit.Keeper, at vali
 	}, err
 }
 
-// planFeatures adds to the plan what features have to do. A VM that is being deleted takes no
-// steps.
+// planFeatures adds the proposals of features to the plan. A VM that is being deleted takes no steps.
 func planFeatures(ctx context.Context, m Machine, all []feature, p *plan) error {
 	for _, f := range all {
 		next, err := f.plan(ctx, m, p)
@@ -157,7 +152,7 @@ func planFeatures(ctx context.Context, m Machine, all []feature, p *plan) error 
 	return nil
 }
 
-// addTo adds to the plan what a feature has to do.
+// addTo adds the proposal to the plan.
 func (next proposal) addTo(p *plan) {
 	p.steps = append(p.steps, next.steps...)
 	p.rejections = append(p.rejections, next.rejections...)

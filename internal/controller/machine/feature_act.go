@@ -44,11 +44,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// An actFeature does what throws data away: at most once for each token.
+// An actFeature runs acts, which discard data, at most once for each token.
 type actFeature struct {
 	noopFeature
 
-	// kind returns the kind of act, with what this reconcile does it with.
+	// kind returns the kind of act, along with what this reconcile provides for it.
 	kind func(ctx context.Context, m Machine, p *plan) act.Kind
 
 	tasksBefore tasktrack.View
@@ -61,10 +61,10 @@ type actFeature struct {
 	shutDown func(context.Context, Machine) error
 }
 
-// An actMaker returns a kind of act, with what a reconcile does it with.
+// An actMaker returns a kind of act, along with what a reconcile provides for it.
 type actMaker func(ctx context.Context, e *external, m Machine, p *plan) act.Kind
 
-// actFeature returns what does acts of a kind.
+// actFeature returns the actFeature of a kind.
 func (e *external) actFeature(of actMaker) actFeature {
 	return actFeature{
 		kind:        func(ctx context.Context, m Machine, p *plan) act.Kind { return of(ctx, e, m, p) },
@@ -76,14 +76,15 @@ func (e *external) actFeature(of actMaker) actFeature {
 	}
 }
 
-// roomToReturn says why the quota of the tenant has no room for a configuration that the VM of a Machine is to go back to; empty if it has.
+// roomToReturn returns why the quota of the tenant has no room for the configuration that the VM of a Machine is to return to. It is empty if there
+// is room.
 func roomToReturn(e *external, m Machine, p *plan) func(context.Context, qemu.Config) (string, error) {
 	return func(ctx context.Context, to qemu.Config) (string, error) {
 		return e.tenant.RoomToReturn(ctx, m, e.vm, to, p.Counted)
 	}
 }
 
-// rollbacks go back to snapshots.
+// rollbacks returns the kind of act that rolls back to a snapshot.
 func rollbacks(_ context.Context, e *external, m Machine, p *plan) act.Kind {
 	return rollback.Kind{
 		Env: actEnv(e, m, p, rollback.Kind{}), Client: e.client, Storages: e.inventory.Storages, Room: roomToReturn(e, m, p),
@@ -91,7 +92,7 @@ func rollbacks(_ context.Context, e *external, m Machine, p *plan) act.Kind {
 	}
 }
 
-// restoresInPlace put VMs back to backups.
+// restoresInPlace returns the kind of act that restores a VM in place from a backup.
 func restoresInPlace(ctx context.Context, e *external, m Machine, p *plan) act.Kind {
 	return restoreinplace.Kind{
 		Env: actEnv(e, m, p, restoreinplace.Kind{}), Client: e.client, Inventory: e.inventory, Finder: e.backupFinder(ctx), Holds: e.holds, Labels: e.labels,
@@ -99,12 +100,12 @@ func restoresInPlace(ctx context.Context, e *external, m Machine, p *plan) act.K
 	}
 }
 
-// recreations refuse what the spec asks for where the VM can be read.
+// recreations returns the kind of act that refuses a recreation because the VM can be read.
 func recreations(_ context.Context, e *external, m Machine, p *plan) act.Kind {
 	return recreation.Kind{Env: actEnv(e, m, p, recreation.Kind{})}
 }
 
-// recreator makes the VM again if its creation was lost.
+// recreator returns the recreator, which creates the VM again if its creation was lost.
 func (e *external) recreator(m Machine) recreation.Recreator {
 	return recreation.Recreator{
 		Kube: e.kube, Inventory: e.inventory, Reader: e.reader, Client: e.client, Machines: e.scheduler, Record: e.record, Now: e.now(), Forget: e.forget,
@@ -127,7 +128,7 @@ func (e *external) recreator(m Machine) recreation.Recreator {
 	}
 }
 
-// A remainsFeature removes what lost creations have left, if the spec consents.
+// A remainsFeature removes the remains of lost creations, if the spec consents.
 type remainsFeature struct {
 	noopFeature
 
@@ -142,12 +143,12 @@ func (f remainsFeature) plan(ctx context.Context, m Machine, _ *plan) (next prop
 	return next, err
 }
 
-// actKinds are all kinds of acts, without what they need to be done.
+// actKinds returns all kinds of acts, without what they need to run.
 func actKinds() []act.Kind {
 	return []act.Kind{rollback.Kind{}, restoreinplace.Kind{}, recreation.Kind{}}
 }
 
-// actEnv is this reconcile for an act.
+// actEnv returns what this reconcile provides for an act.
 func actEnv(e *external, m Machine, p *plan, of act.Kind) act.Env {
 	return act.Env{
 		Kube: e.kube, Members: e.inventory, GroupVersion: e.images.MachineKind.GroupVersion(), VM: e.vm, Now: e.now, Start: p.leavesOff(e.vm),
@@ -155,8 +156,7 @@ func actEnv(e *external, m Machine, p *plan, of act.Kind) act.Env {
 	}
 }
 
-// leavesOff reports whether the run strategy leaves a VM off that an act has stopped, so that PVE is to
-// start it.
+// leavesOff reports whether the run strategy leaves a VM off that an act has stopped, so that PVE must start it.
 func (p plan) leavesOff(v *vmstate.VM) bool {
 	switch p.DesiredPower(v) {
 	case v1alpha1.PowerStateStopped, v1alpha1.PowerStatePaused, v1alpha1.PowerStateSuspended:
@@ -167,8 +167,8 @@ func (p plan) leavesOff(v *vmstate.VM) bool {
 	return true
 }
 
-// plan finds out what became of an act that was begun. While one is to be done, nothing
-// else is done to the VM, which would be lost by it: only a VM that is to be off is stopped.
+// plan finds the result of an act that was begun. While an act is to be done, nothing that the act would discard is done to the VM: only a VM that is
+// to be off is stopped.
 func (f actFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
 	k := f.kind(ctx, m, p)
 	r, err := act.Recorded(k, m)
@@ -195,14 +195,13 @@ func (f actFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, err
 		p.acts[len(p.acts)-1].record = r
 	}
 	if !r.Open() && slices.ContainsFunc(others, actRecord.toBeDone) {
-		return proposal{}, nil // One after the other, of which the one that was begun is the first.
+		return proposal{}, nil // Acts run one after the other, beginning with the one that was begun.
 	}
 	clearFor(p, k)
 	return proposal{steps: []step{f.step(m, k, r, p)}}, nil
 }
 
-// readAgain plans nothing but to read the VM again: it may have been read before the task has
-// ended that was just seen to have.
+// readAgain plans nothing but to read the VM again: it may have been read before the task ended that has now been seen to end.
 func (f actFeature) readAgain(m Machine, k act.Kind, r *act.Record, p *plan) proposal {
 	f.cache.Invalidate(m, vmcache.DirtyAll)
 	clearFor(p, k)
@@ -216,7 +215,7 @@ func (f actFeature) readAgain(m Machine, k act.Kind, r *act.Record, p *plan) pro
 	}}}
 }
 
-// clearFor takes all out of the plan that an act would undo.
+// clearFor removes everything from the plan that an act would undo.
 func clearFor(p *plan, k act.Kind) {
 	p.change, p.deferred, p.steps, p.staleImages = qemu.Difference{}, qemu.Difference{}, nil, nil
 	p.restart, p.action, p.laterAction = restart.Decision{Reason: p.restart.Reason}, nil, nil
@@ -225,19 +224,19 @@ func clearFor(p *plan, k act.Kind) {
 	}
 }
 
-// holdPower has the change of power wait for an act.
+// holdPower holds back the change of power until an act has ended.
 func holdPower(p *plan, k act.Kind) {
 	if p.power != power.Keep {
 		p.heldPower, p.heldFor, p.power = p.power, k.Texts().Field, power.Keep
 	}
 }
 
-// step goes on with an act.
+// step continues an act.
 func (f actFeature) step(m Machine, k act.Kind, r *act.Record, p *plan) step {
 	asked := ptr.Deref(k.Asked(m), act.Asked{Target: r.Target})
 	next := step{difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: asked.Target}, reportsResult: true}
 	if r.Offline != nil {
-		return next // What the task may still write is waited for.
+		return next // The task may still write: wait for it.
 	}
 	if r.Repeated() {
 		next.call = func(ctx context.Context) (proxmox.UPID, error) {
@@ -261,7 +260,7 @@ func (f actFeature) step(m Machine, k act.Kind, r *act.Record, p *plan) step {
 	return next
 }
 
-// offline is why the end of a call of an act cannot be seen; nil if none is waited for in vain.
+// offline returns why the end of a call of an act cannot be seen, or nil if no call waits in vain.
 func (p plan) offline() *kind.Problem {
 	for _, a := range p.acts {
 		if a.record.Offline != nil {
@@ -271,7 +270,7 @@ func (p plan) offline() *kind.Problem {
 	return nil
 }
 
-// held is the condition Ready of a VM whose change of power waits for an act.
+// held returns the condition Ready of a VM whose change of power waits for an act.
 func (p plan) held() xpv2.Condition {
 	waits := p.heldPower.Message() + ": it waits for " + p.heldFor
 	if o := p.offline(); o != nil {
@@ -280,12 +279,12 @@ func (p plan) held() xpv2.Condition {
 	return conditions.NotReady(conditions.ReasonPowerMismatch, waits)
 }
 
-// stops reports whether the VM is about to be stopped. One that is paused is resumed for that first.
+// stops reports whether the VM is about to be stopped. A paused VM is first resumed for that.
 func (p plan) stops(v *vmstate.VM) bool {
 	return p.power == power.Off || p.power == power.Resume && p.DesiredPower(v) == v1alpha1.PowerStateStopped
 }
 
-// saveAct keeps the record of an act where it outlives the provider.
+// saveAct saves the record of an act where it outlives the provider.
 func (s *shared) saveAct(ctx context.Context, m Machine, k act.Kind, r *act.Record) error {
 	if m.GetAnnotations()[k.Texts().Annotation] == r.String() {
 		return nil
@@ -308,7 +307,7 @@ type actRecord struct {
 // toBeDone reports whether an act is still to be done.
 func (a actRecord) toBeDone() bool { return a.record.Token != "" && !a.record.Final() }
 
-// showActs shows what became of the acts in the status.
+// showActs shows the results of the acts in the status.
 func (p plan) showActs(m Machine) {
 	for _, a := range p.acts {
 		a.kind.Show(m, a.record)

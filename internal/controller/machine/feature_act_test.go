@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
 )
 
-// TestRecordedRollback has a rollback that was begun stay so without its annotation.
+// TestRecordedRollback checks that a rollback that was begun counts as begun without its annotation.
 func TestRecordedRollback(t *testing.T) {
 	m := newBench(t, nil).m
 	m.Status.AtProvider.Rollback = &v1alpha1.MachineRollbackObservation{Token: "1", State: v1alpha1.ActPending}
@@ -51,7 +51,7 @@ func TestRecordedRollback(t *testing.T) {
 	}
 }
 
-// TestRollbackStart has Proxmox VE start a VM that ran if nobody else does.
+// TestRollbackStart checks that Proxmox VE is told to start a VM that ran if nothing else starts it.
 func TestRollbackStart(t *testing.T) {
 	cases := map[string]struct {
 		strategy string
@@ -79,8 +79,8 @@ func TestRollbackStart(t *testing.T) {
 	}
 }
 
-// TestRollbackWhilePaused has a rollback wait for a VM that is to be off, also while that is resumed to be shut down. What
-// is to be paused is not started.
+// TestRollbackWhilePaused checks that a rollback waits for a VM that is to be off, also while that is resumed to be shut down. A VM that is to be
+// paused is not started.
 func TestRollbackWhilePaused(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
@@ -106,7 +106,7 @@ func TestRollbackWhilePaused(t *testing.T) {
 	}
 }
 
-// TestHeldPower has a VM that is to run, and is off for an act, be not ready.
+// TestHeldPower checks that a VM that is to run, and is off for an act, is not ready.
 func TestHeldPower(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
@@ -138,8 +138,8 @@ func TestHeldPower(t *testing.T) {
 	}
 }
 
-// TestActOnLostNode has the node go down that restores a VM in place, and the VM move to another one. Until it is seen what the task has done, nothing is
-// done to the VM but to stop it.
+// TestActOnLostNode takes the node down that restores a VM in place, and moves the VM to another node. Until the result of the task is seen, the VM
+// may only be stopped.
 func TestActOnLostNode(t *testing.T) {
 	const volume = "nfs:backup/vzdump-qemu-10000-2026_11_22-17_00_00.vma.zst"
 	cases := map[string]struct {
@@ -207,7 +207,7 @@ func TestActOnLostNode(t *testing.T) {
 	}
 }
 
-// TestActOnRemovedNode has the node removed from the cluster that restores a VM in place. What the restore has done is unknown, and the VM is managed again.
+// TestActOnRemovedNode removes the node from the cluster that restores a VM in place. The result of the restore is unknown, and the VM is managed again.
 func TestActOnRemovedNode(t *testing.T) {
 	r := &act.Record{Token: "1", State: v1alpha1.ActRestoring, Node: "pve2", Call: act.Call{Begun: 1, Task: upid("pve2", "qmrestore", 10000)}}
 	b := newBench(t, func(m *namespaced.Machine) {

@@ -37,8 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A cloudInitFeature gives the guest data that PVE's own cloud-init drive cannot hold, and
-// keeps that drive current.
+// A cloudInitFeature gives the guest data that PVE's own cloud-init drive cannot hold, and keeps that drive current.
 type cloudInitFeature struct {
 	noopFeature
 
@@ -48,9 +47,8 @@ type cloudInitFeature struct {
 	vm      *vmstate.VM
 }
 
-// complete adds the image to what is desired, or says why it cannot be made. A VM
-// that is to go to another node gets it there, and leaves one behind that is on
-// local storage.
+// complete adds the image to the desired state, or returns why it cannot be created. A VM that is to move to another node gets it there, and leaves
+// behind an image that is on local storage.
 func (f cloudInitFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	if meta.WasDeleted(m) || f.vm.BeingCreated() {
 		return nil, nil
@@ -68,7 +66,7 @@ func (f cloudInitFeature) complete(ctx context.Context, m Machine, d *desired) (
 	return conditions.Rejections(err)
 }
 
-// addSSHKeys adds the SSH keys of Secrets and ConfigMaps to what is desired, unless the guest is told nothing any more.
+// addSSHKeys adds the SSH keys of Secrets and ConfigMaps to the desired state, unless the guest no longer receives data.
 func (f cloudInitFeature) addSSHKeys(ctx context.Context, m Machine, d *desired) (err error) {
 	if d.CloudInitFrozen && (!d.CustomData() || f.vm.HasImage()) {
 		return nil
@@ -82,10 +80,10 @@ func (f cloudInitFeature) plan(ctx context.Context, m Machine, p *plan) (proposa
 	return proposal{steps: f.driveSteps(m), annotations: f.noCloud.Annotation(m), staleImages: stale}, err
 }
 
-// lasts is true: an evaluation looks at what decides about images, and a drive that is yet to be renewed is a difference.
+// lasts is true: an evaluation checks what decides about images, and a drive that must be renewed is a difference.
 func (cloudInitFeature) lasts(Machine) bool { return true }
 
-// driveSteps renew PVE's cloud-init drive where that has failed after a change.
+// driveSteps returns the steps that renew PVE's cloud-init drive if that has failed after a change.
 func (f cloudInitFeature) driveSteps(m Machine) []step {
 	if !f.tasks.DriveStale(m) {
 		return nil
@@ -102,7 +100,7 @@ func (f cloudInitFeature) driveSteps(m Machine) []step {
 	}}
 }
 
-// noCloudNeeds are the privileges that an image of cloud-init data takes, from its upload to its removal.
+// noCloudNeeds returns the privileges that an image of cloud-init data needs, from its upload to its removal.
 func (c *creation) noCloudNeeds(ctx context.Context, k cloudinit.Keeper, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if !c.CustomData() {
 		return nil, nil
@@ -116,7 +114,7 @@ func (c *creation) noCloudNeeds(ctx context.Context, k cloudinit.Keeper, at vali
 	return append(validate.RequiredPrivileges(attached, c.sourceConfig(), at), preflight.UploadPrivileges(storage)...), nil
 }
 
-// checkNoCloud looks, before anything is created, whether the image of cloud-init data can be made.
+// checkNoCloud checks, before anything is created, whether the image of cloud-init data can be created.
 func (c *creation) checkNoCloud(ctx context.Context, m Machine, k cloudinit.Keeper) error {
 	if !c.CustomData() {
 		return nil
@@ -126,7 +124,7 @@ func (c *creation) checkNoCloud(ctx context.Context, m Machine, k cloudinit.Keep
 	return k.Check(ctx, m, c.Desired)
 }
 
-// noCloud returns what keeps the NoCloud images of the VM.
+// noCloud returns the keeper of the VM's NoCloud images.
 func (e *external) noCloud() cloudinit.Keeper {
 	return cloudinit.Keeper{
 		Client: e.client, Inventory: e.inventory, Nodes: e.reader, Checks: e.checks, Kube: e.kube, Secrets: e.reads, Tasks: e.tasks, Record: e.record,

@@ -37,7 +37,7 @@ import (
 
 const ourImage = "files:iso/cidata-10000-" + ourUUID + "-0123456789abcdef.iso"
 
-// TestImageHasPasswordHash has the data tell the guest of a password by its hash.
+// TestImageHasPasswordHash checks that the data contains the hash of a password.
 func TestImageHasPasswordHash(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Spec.ForProvider.CloudInit = &v1alpha1.MachineCloudInit{
@@ -49,7 +49,7 @@ func TestImageHasPasswordHash(t *testing.T) {
 	if err := b.kube.Create(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	// uploaded is the image that is uploaded next. It is put into its drive by hand.
+	// uploaded returns the image that is uploaded next. It is put into its drive by hand.
 	uploaded := func() string {
 		b.writes = nil
 		if got := b.reconcile(t.Context()); got.err != nil {
@@ -83,8 +83,8 @@ func TestImageHasPasswordHash(t *testing.T) {
 	}
 }
 
-// Images of a VM that is gone are removed by whatever node has them, and those that
-// cannot be are told of in the end.
+// TestImagesOfDeletedMachines checks that images of a VM that no longer exists are removed through any node that has them, and that those that cannot
+// be removed are finally reported.
 func TestImagesOfDeletedMachines(t *testing.T) {
 	offline := func(b *bench) { b.nodes[1].Status = "offline" }
 	cases := map[string]struct {
@@ -150,7 +150,7 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 	}
 }
 
-// TestStaleImagesLast has a token that may upload images, and not remove them.
+// TestStaleImagesLast uses a token that may upload images, and may not remove them.
 func TestStaleImagesLast(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Annotations[object.AnnotationImages] = "pve1=" + ourImage
@@ -174,7 +174,7 @@ func TestStaleImagesLast(t *testing.T) {
 	}
 }
 
-// TestStaleImageOfSuspended has a suspended VM that takes no change, and an image that it does not have.
+// TestStaleImageOfSuspended uses a suspended VM that takes no change, and an image that it does not have.
 func TestStaleImageOfSuspended(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Annotations[object.AnnotationImages] = "pve1=" + ourImage

@@ -35,8 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A disksFeature makes disks larger, moves them to other storages, and deletes those that the
-// spec no longer lists if it says so.
+// A disksFeature grows disks, moves them to other storages, and deletes disks that the spec no longer lists if it says so.
 type disksFeature struct {
 	noopFeature
 
@@ -72,8 +71,8 @@ func (f disksFeature) refusedResizes(d desired) []string {
 	return f.tenant.Change(f.vm, qemu.Difference{Set: disks})
 }
 
-// planMoves moves disks, one after the other, or says why one cannot go. A disk
-// whose storage is only where the VM is to migrate goes there with it.
+// planMoves moves disks one after the other, or returns why a disk cannot move. A disk whose storage exists only where the VM is to migrate moves
+// along with the VM.
 func (f disksFeature) planMoves(ctx context.Context, m Machine, p *plan) (next proposal, err error) {
 	moves, target := p.Moves(f.vm.Config), p.move.Target
 	if len(moves) == 0 {
@@ -104,8 +103,8 @@ func (f disksFeature) planMoves(ctx context.Context, m Machine, p *plan) (next p
 	return next, nil
 }
 
-// moveStep moves one disk. What it leaves is deleted when all has been copied,
-// whosever PVE holds it to be and whoever has it attached: it has to be the VM's own alone.
+// moveStep returns the step that moves one disk. PVE deletes the source when all has been copied, whichever VM it assigns the source to and whichever
+// VM has it attached. The source must therefore be used by this VM alone.
 func (f disksFeature) moveStep(m Machine, p *plan, d qemu.Move) step {
 	o := proxmox.MoveOptions{Disk: d.Device, Storage: d.Storage, Format: d.Format, Delete: true, Digest: f.vm.Digest}
 	return step{
@@ -131,7 +130,7 @@ func (f disksFeature) moveStep(m Machine, p *plan, d qemu.Move) step {
 	}
 }
 
-// resizeSteps make disks larger.
+// resizeSteps returns the steps that grow disks.
 func (f disksFeature) resizeSteps(m Machine, p *plan) []step {
 	var steps []step
 	for _, r := range p.Resizes(f.vm.Config) {
@@ -147,8 +146,8 @@ func (f disksFeature) resizeSteps(m Machine, p *plan) []step {
 	return steps
 }
 
-// onceInForce is a step for a disk, which PVE does only with one that the VM has
-// already: another one that is pending waits for the restart.
+// onceInForce returns a step for a disk. PVE carries it out only for a disk that the VM already has: if another disk is pending, the step waits for
+// the restart.
 func (f disksFeature) onceInForce(disk string, o step) step {
 	if !f.vm.InForce(disk) {
 		o.call, o.atNextStart = nil, true
@@ -156,7 +155,7 @@ func (f disksFeature) onceInForce(disk string, o step) step {
 	return o
 }
 
-// destroySteps delete disks that the list has asked to be destroyed.
+// destroySteps returns the steps that delete the disks that the list has asked to destroy.
 func (f disksFeature) destroySteps(d desired) []step {
 	var steps []step
 	for _, device := range d.Devices.Destroyed(d.MachineParameters, f.vm.Config) {

@@ -45,7 +45,7 @@ type haClient interface {
 	LeaveHA(ctx context.Context, vmid int) error
 }
 
-// A haFeature has high availability manage the VM, with the rules that placement asks for.
+// A haFeature puts the VM under high availability, with the rules that placement asks for.
 type haFeature struct {
 	noopFeature
 
@@ -57,7 +57,7 @@ type haFeature struct {
 	vm        *vmstate.VM
 }
 
-// haFeature returns what has high availability manage the VM.
+// haFeature returns the haFeature of the VM.
 func (e *external) haFeature(m Machine) haFeature {
 	return haFeature{client: e.client, inventory: e.inventory, checks: e.checks, cache: e.cache, rules: e.rules(m), vm: e.vm}
 }
@@ -74,8 +74,8 @@ func (f haFeature) observe(ctx context.Context, m Machine, d *desired) error {
 	return err
 }
 
-// plan has the VM in HA after a group that it names, and before a rule that names it. One that leaves HA leaves its rules first: Proxmox VE changes no rule
-// that names another VM which HA no longer manages.
+// plan adds the VM to HA after the group that it names, and before the rules that name the VM. A VM that leaves HA leaves its rules first: Proxmox VE
+// refuses to change a rule that names another VM which HA no longer manages.
 func (f haFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
 	unknown, err := f.checks.UnmetRequirements(ctx, p.ha().VersionRequirements(f.vm))
 	resource := f.haSteps(p.desired)
@@ -91,7 +91,7 @@ func (f haFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, erro
 	}, err
 }
 
-// haNeeds are the privileges that high availability takes.
+// haNeeds returns the privileges that high availability needs.
 func (c *creation) haNeeds() []validate.PrivilegeRequirement {
 	if !c.HAEnabled() {
 		return nil
@@ -99,16 +99,16 @@ func (c *creation) haNeeds() []validate.PrivilegeRequirement {
 	return []validate.PrivilegeRequirement{validate.On("/", "Sys.Audit"), validate.On("/", "Sys.Console")}
 }
 
-// ha is what HA is to be told.
+// ha returns the desired settings of HA.
 func (d desired) ha() ha.Settings { return ha.Settings{Policy: d.Policy, Rules: d.haRules} }
 
-// invalidateHA has what HA was told read again, whatever came of the call.
+// invalidateHA invalidates the cached settings of HA, whatever the result of the call.
 func (f haFeature) invalidateHA(err error) error {
 	f.inventory.InvalidateHA()
 	return err
 }
 
-// haSteps change what HA is told of the VM.
+// haSteps returns the steps that change the HA settings of the VM.
 func (f haFeature) haSteps(d desired) []step {
 	v := f.vm
 	switch {
@@ -139,7 +139,7 @@ func (f haFeature) haSteps(d desired) []step {
 	return steps
 }
 
-// leaveHA lets HA forget the VM, which goes on as it is. The rules of others keep it, for when it comes back.
+// leaveHA removes the VM from HA, while the VM continues as it is. The rules of others keep the VM in case it returns.
 func (f haFeature) leaveHA(ctx context.Context) error {
 	version, err := f.inventory.Version(ctx)
 	if err != nil {
@@ -152,12 +152,12 @@ func (f haFeature) leaveHA(ctx context.Context) error {
 	return f.invalidateHA(resource.Ignore(proxmox.IsNotInHA, leave(ctx, f.vm.VMID)))
 }
 
-// removeFromHA lets HA and its rules forget a VM that is to be destroyed.
+// removeFromHA removes a VM that is to be destroyed from HA and its rules.
 func (f haFeature) removeFromHA(ctx context.Context) error {
 	return f.invalidateHA(resource.Ignore(proxmox.IsNotInHA, f.client.RemoveHAResource(ctx, f.vm.VMID)))
 }
 
-// addToHA lets HA manage the VM.
+// addToHA returns the step that adds the VM to HA.
 func (f haFeature) addToHA(r proxmox.HASettings) step {
 	return step{
 		difference: v1alpha1.MachinePendingChange{Option: "high availability", Desired: r["state"]},
@@ -167,7 +167,7 @@ func (f haFeature) addToHA(r proxmox.HASettings) step {
 	}
 }
 
-// rules returns what keeps the rules of high availability.
+// rules returns the keeper of the rules of high availability.
 func (e *external) rules(m Machine) rules.Keeper {
 	members := func(ctx context.Context) (*scheduler.Members, error) {
 		shares, specCounts := e.sharesCluster(ctx), e.isolation.specCounts(ctx, m)
@@ -179,8 +179,8 @@ func (e *external) rules(m Machine) rules.Keeper {
 	return rules.Keeper{Client: e.client, Inventory: e.inventory, Members: members, GuestCounts: e.isolation.guestCounts}
 }
 
-// ruleSteps returns the calls before and after the HA resource is changed, if that is not as it is to be. A rule can only name resources
-// that HA manages. A group must exist before a resource names it, and as long as one does.
+// ruleSteps returns the calls to make before and after the HA resource is changed, if that differs. A rule can only name resources that HA manages. A
+// group must exist before a resource names it, and as long as one does.
 func (f haFeature) ruleSteps(r rules.Rules, resourceKept bool) (before, after []step) {
 	for _, s := range r.Steps {
 		if r.Grouped && s.Action != harules.Remove {

@@ -74,7 +74,7 @@ func (f migrateFeature) plan(ctx context.Context, m Machine, p *plan) (proposal,
 	return next, err
 }
 
-// migrationNeeds are the privileges that a VM takes which goes to another node once it is made.
+// migrationNeeds returns the privileges that a VM needs which moves to another node after its creation.
 func (c *creation) migrationNeeds(at validate.Place) []validate.PrivilegeRequirement {
 	if to := cmp.Or(ptr.Deref(c.Node, ""), c.goesTo, c.madeOn); to != c.madeOn {
 		return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Migrate")}
@@ -82,8 +82,8 @@ func (c *creation) migrationNeeds(at validate.Place) []validate.PrivilegeRequire
 	return nil
 }
 
-// migration returns the migration that a changed node of the spec asks for. The node that was acted on
-// last stands in an annotation: a VM that was moved in PVE is followed.
+// migration returns the migration that a changed node of the spec asks for. An annotation contains the node that was acted on last: a move of the VM
+// in PVE is accepted.
 func (d desired) migration(v *vmstate.VM, acted string) (migration.Migration, bool) {
 	wanted := d.targetNode(v, acted)
 	if wanted == "" || wanted == v.Node || wanted == acted || acted == "" {
@@ -92,8 +92,8 @@ func (d desired) migration(v *vmstate.VM, acted string) (migration.Migration, bo
 	return migration.Migration{Target: wanted}, true
 }
 
-// ejectStorages are the storages whose ISO images a VM that is to migrate has to leave behind,
-// and finds again where it goes. One that runs keeps them.
+// ejectStorages returns the storages whose ISO images a VM that is to migrate must leave behind, and finds again on the target node. A running VM
+// keeps them.
 func (f migrateFeature) ejectStorages(ctx context.Context, m Machine, d desired) (map[string]bool, error) {
 	_, goes := d.migration(f.vm, m.GetAnnotations()[object.AnnotationNode])
 	if !goes || f.vm.Status.Running() || meta.WasDeleted(m) {
@@ -107,7 +107,7 @@ func (f migrateFeature) ejectStorages(ctx context.Context, m Machine, d desired)
 	return local, err
 }
 
-// nodeAnnotation keeps the node that was asked for once the VM is there.
+// nodeAnnotation saves the requested node once the VM is there.
 func (d desired) nodeAnnotation(v *vmstate.VM, acted string) map[string]string {
 	notes := map[string]string{}
 	if wanted := d.targetNode(v, acted); wanted != "" && wanted == v.Node && wanted != acted {
@@ -119,8 +119,8 @@ func (d desired) nodeAnnotation(v *vmstate.VM, acted string) map[string]string {
 	return notes
 }
 
-// targetNode is the node that the VM is to be on: that of the spec, or that which
-// placement has chosen, if the VM was made elsewhere and nobody has moved it.
+// targetNode returns the node that the VM is to be on: the node of the spec, or the node that placement has chosen if the VM was created on another
+// node and has not been moved since.
 func (d desired) targetNode(v *vmstate.VM, acted string) string {
 	if d.Node == nil && (v.Node == acted || v.Node == d.goesTo) {
 		return d.goesTo
@@ -128,12 +128,12 @@ func (d desired) targetNode(v *vmstate.VM, acted string) string {
 	return ptr.Deref(d.Node, "")
 }
 
-// migrateSteps move the VM to the node of the spec, or say why it cannot go.
+// migrateSteps returns the steps that move the VM to the node of the spec, or why it cannot move.
 func (f migrateFeature) migrateSteps(ctx context.Context, m Machine, p *plan) ([]step, []string, error) {
 	j := p.move
 	shown := v1alpha1.MachinePendingChange{Option: "node", Current: f.vm.Node, Desired: j.Target}
 	if f.vm.Lock() != "" || f.vm.HAFailed() {
-		return []step{{difference: shown}}, nil, nil // PVE does not even check then, or leaves it to HA, which has given the VM up.
+		return []step{{difference: shown}}, nil, nil // PVE does not check then, or leaves it to HA, which has given the VM up.
 	}
 	no, err := f.targetProblem(ctx, m, p)
 	if err != nil || no != "" {
@@ -141,7 +141,7 @@ func (f migrateFeature) migrateSteps(ctx context.Context, m Machine, p *plan) ([
 	}
 	check, err := f.client.CheckMigration(ctx, f.vm.Ref)
 	if proxmox.IsAuthorization(err) {
-		return nil, []string{err.Error()}, nil // All else goes on being seen.
+		return nil, []string{err.Error()}, nil // Everything else is still observed.
 	}
 	if err != nil {
 		return nil, nil, err
@@ -178,7 +178,7 @@ func (f migrateFeature) migrateSteps(ctx context.Context, m Machine, p *plan) ([
 	}}, nil, nil
 }
 
-// localVolumes are the volumes that a migration copies, and deletes on the node that the VM leaves.
+// localVolumes returns the volumes that a migration copies, and deletes on the node that the VM leaves.
 func localVolumes(check proxmox.MigrationCheck) []string {
 	var volumes []string
 	for _, d := range check.LocalDisks {
@@ -189,7 +189,7 @@ func localVolumes(check proxmox.MigrationCheck) []string {
 	return volumes
 }
 
-// targetProblem says why a VM cannot go to a node, or would miss something there.
+// targetProblem returns why a VM cannot move to a node, or would miss something there.
 func (f migrateFeature) targetProblem(ctx context.Context, m Machine, p *plan) (string, error) {
 	node := p.move.Target
 	nodes, err := f.inventory.Nodes(ctx)

@@ -41,7 +41,7 @@ type passwordFeature struct {
 	vm     *vmstate.VM
 }
 
-// passwordFeature returns what sends the password.
+// passwordFeature returns the passwordFeature of the VM.
 func (e *external) passwordFeature() passwordFeature {
 	return passwordFeature{kube: e.kube, source: e.password, sent: e.passwords, vm: e.vm}
 }
@@ -50,7 +50,7 @@ func (f passwordFeature) complete(ctx context.Context, m Machine, d *desired) ([
 	return f.addPassword(ctx, m, d)
 }
 
-// plan notes another version of the password that was sent already.
+// plan records another version of a password that was already sent.
 func (f passwordFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, error) {
 	if p.unchangedPassword == "" {
 		return proposal{}, nil
@@ -58,11 +58,10 @@ func (f passwordFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, 
 	return proposal{annotations: map[string]string{object.AnnotationPassword: p.unchangedPassword}}, nil
 }
 
-// lasts is true: an evaluation looks at the version of the Secret.
+// lasts is true: an evaluation compares the version of the Secret.
 func (passwordFeature) lasts(Machine) bool { return true }
 
-// addPassword adds the password of the user to what is desired unless it was sent
-// already, or says why it cannot be read.
+// addPassword adds the password of the user to the desired state unless it was already sent, or returns why it cannot be read.
 func (f passwordFeature) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	c := d.CloudInit
 	if c == nil || meta.WasDeleted(m) || f.vm.BeingCreated() || d.CloudInitFrozen && !ptr.Deref(c.GeneratePassword, false) {
@@ -70,13 +69,13 @@ func (f passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 	}
 	p, err := f.source.Of(ctx, m, c)
 	if p == nil || err != nil || d.CloudInitFrozen || d.CustomData() {
-		return conditions.Rejections(err) // Custom data have the hash of it, and PVE's drive is not there.
+		return conditions.Rejections(err) // Custom data contains its hash, and there is no drive of PVE's own.
 	}
 	sent := m.GetAnnotations()[object.AnnotationPassword]
 	switch {
 	case sent == p.Version:
 		f.sent.Record(m, *p)
-	case f.sent.Has(m, *p): // As another version, or its note is not seen yet.
+	case f.sent.Has(m, *p): // It was sent as another version, or its note is not seen yet.
 		d.unchangedPassword = p.Version
 	case p.IsRestored(m, sent):
 		f.sent.Record(m, *p)
@@ -87,8 +86,8 @@ func (f passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 	return nil, nil
 }
 
-// withPassword adds the password to a change. One that takes a task goes first:
-// how it ends is seen by nobody who could tell whether the password was set.
+// withPassword adds the password to a change. A change that takes a task goes first, without the password: no caller that sees how the task ends
+// could record whether the password was set.
 func (d desired) withPassword(change qemu.Difference) qemu.Difference {
 	if d.password != nil && !change.Allocates {
 		change.Set["cipassword"] = d.password.Text
@@ -96,7 +95,7 @@ func (d desired) withPassword(change qemu.Difference) qemu.Difference {
 	return change
 }
 
-// keepPassword notes that the password was sent.
+// keepPassword records that the password was sent.
 func (f passwordFeature) keepPassword(ctx context.Context, m Machine, p plan) error {
 	if p.password == nil || p.change.Set["cipassword"] == "" {
 		return nil
@@ -105,8 +104,7 @@ func (f passwordFeature) keepPassword(ctx context.Context, m Machine, p plan) er
 	return kind.Annotate(ctx, f.kube, m, map[string]string{object.AnnotationPassword: p.password.Version})
 }
 
-// findPassword looks for the password before anything is created. A VM that is
-// made from nothing has it from the start.
+// findPassword looks for the password before anything is created. A VM that is created without a source has it from the start.
 func (c *creation) findPassword(ctx context.Context, m Machine, from *password.Source) error {
 	p, err := from.Of(ctx, m, c.CloudInit)
 	if err == nil && c.source == nil && c.archive == nil && !c.CustomData() {

@@ -53,10 +53,10 @@ func TestPassword(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		spec    *v1alpha1.MachineCloudInit
-		nowhere bool // No connection Secret is asked for.
-		theirs  bool // The connection Secret is somebody else's.
+		nowhere bool // The spec asks for no connection Secret.
+		theirs  bool // The connection Secret has another owner.
 		in      string
-		kept    bool // The password stays what it is.
+		kept    bool // The password does not change.
 		refused string
 	}{
 		"Secret":    {reason: "A password is read where the spec says.", spec: fromSecret, in: "secret", kept: true},
@@ -109,7 +109,7 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// A password is sent once, and again when it has changed: not when anything else of its Secret has.
+// TestPasswordIsSentOnce checks that a password is sent once, and again when it has changed, but not when other data of its Secret has changed.
 func TestPasswordIsSentOnce(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Spec.ForProvider.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "password"}}
@@ -151,7 +151,7 @@ func TestPasswordIsSentOnce(t *testing.T) {
 	}
 }
 
-// A VM that Proxmox VE has refused to make, since somebody else has its VMID, has got no password.
+// TestPasswordIsRefused checks that a VM that Proxmox VE has refused to create, because another guest has its VMID, has received no password.
 func TestPasswordIsRefused(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Spec.ForProvider.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "password"}}
@@ -171,7 +171,7 @@ func TestPasswordIsRefused(t *testing.T) {
 	}
 }
 
-// A VM that is made in place of another has no password yet.
+// TestPasswordOfAnotherVM checks that a VM that is created in place of another has no password yet.
 func TestPasswordOfAnotherVM(t *testing.T) {
 	b := newBench(t, nil)
 	b.m.SetAnnotations(map[string]string{object.AnnotationPassword: "s/1"})
@@ -192,7 +192,8 @@ const (
 	newKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMMHbuapCYhEDfRYHwyCRcTRGaV00bFEkYTHwlpPtwVR b"
 )
 
-// The VM gets the SSH keys of a Secret, and others when that changes. While it is missing the VM keeps them. None is shown.
+// TestSSHKeysOfSecret checks that the VM gets the SSH keys of a Secret, and others when that changes. While the Secret is missing, the VM keeps them.
+// No key is shown.
 func TestSSHKeysOfSecret(t *testing.T) {
 	b := newBench(t, all(powerState("Stopped"), spec(func(p *v1alpha1.MachineParameters) {
 		p.CloudInit = &v1alpha1.MachineCloudInit{Storage: new("local-lvm"), SSHKeySecretRefs: []v1alpha1.SecretKeyReference{{Name: "keys", Key: "k"}}}

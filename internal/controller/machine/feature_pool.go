@@ -28,15 +28,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A poolClient is the part of a Client that puts VMs into pools.
+// A poolClient is the part of a Client that adds VMs to pools.
 type poolClient interface {
 	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
 	JoinPool(ctx context.Context, pool string, vmid int) error
 	LeavePool(ctx context.Context, pool string, vmid int) error
 }
 
-// A poolFeature keeps the VM in the pool of the spec. Without one the status shows the pool
-// that it is in.
+// A poolFeature keeps the VM in the pool of the spec. If the spec names none, the status shows the pool that the VM is in.
 type poolFeature struct {
 	noopFeature
 
@@ -58,9 +57,8 @@ func (f poolFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, erro
 
 func (poolFeature) lasts(Machine) bool { return true }
 
-// readPool adds the pool that the VM is a member of. A list that may be out of
-// date is read again before it is found to differ. PVE does not name a pool that
-// the user may not audit, so the members of the declared pool are read instead.
+// readPool reads the pool that the VM is a member of. If a list that may be out of date differs, it is read again. PVE does not name a pool that the
+// user may not audit, so that the members of the declared pool are read instead.
 func (f poolFeature) readPool(ctx context.Context, d desired) error {
 	for _, maxAge := range []time.Duration{inventory.Current, inventory.Fresh} {
 		guests, err := f.inventory.Guests(ctx, maxAge)
@@ -98,14 +96,13 @@ func (f poolFeature) readPool(ctx context.Context, d desired) error {
 	return nil
 }
 
-// recentlyPooled reports whether the VM was in a pool not long ago that the list may not name. What
-// is not known here is asked for.
+// recentlyPooled reports whether the VM was recently in a pool that the list may not name. A pool whose members are not cached is read.
 func (f poolFeature) recentlyPooled(ctx context.Context, pool string) bool {
 	vmids, _, err := f.inventory.PoolVMs(ctx, pool)
 	return err == nil && slices.Contains(vmids, f.vm.VMID)
 }
 
-// poolSteps move the VM to the pool of the spec.
+// poolSteps returns the steps that move the VM to the pool of the spec.
 func (f poolFeature) poolSteps(want string) []step {
 	has := f.vm.Pool
 	if want == has || f.vm.PoolVisibility != vmstate.PoolKnown {
@@ -120,7 +117,7 @@ func (f poolFeature) poolSteps(want string) []step {
 	}}
 }
 
-// move moves the VM from one pool to another; either may be none. Whoever looks at their members reads them again, whatever came of the call.
+// move moves the VM from one pool to another; either may be none. It invalidates the members of both, whatever the result of the call.
 func (f poolFeature) move(ctx context.Context, has, want string) error {
 	defer f.inventory.InvalidatePoolMembers(has)
 	defer f.inventory.InvalidatePoolMembers(want)
@@ -130,7 +127,7 @@ func (f poolFeature) move(ctx context.Context, has, want string) error {
 	return f.client.JoinPool(ctx, want, f.vm.VMID)
 }
 
-// poolRejections are a pool that does not exist.
+// poolRejections returns a rejection if the pool does not exist.
 func (d desired) poolRejections(v *vmstate.VM) []string {
 	if v.PoolVisibility == vmstate.PoolAbsent {
 		return []string{fmt.Sprintf("pool '%s' not found: create it, or correct pool", *d.Pool)}

@@ -65,7 +65,7 @@ type powerFeature struct {
 	now       time.Time
 }
 
-// powerFeature returns what keeps the VM in its power state.
+// powerFeature returns the powerFeature of the VM.
 func (e *external) powerFeature() powerFeature {
 	return powerFeature{client: e.client, inventory: e.inventory, tenant: e.tenant, tasks: e.tasks, pooled: e.pooled, vm: e.vm, now: e.now()}
 }
@@ -75,7 +75,7 @@ func (f powerFeature) observe(ctx context.Context, m Machine, d *desired) error 
 	if ptr.Deref(d.RunStrategy, "") != power.RerunOnFailure {
 		return nil
 	}
-	d.RunningSince, _ = time.Parse(time.RFC3339, m.GetAnnotations()[object.AnnotationRunningSince]) // Zero if never.
+	d.RunningSince, _ = time.Parse(time.RFC3339, m.GetAnnotations()[object.AnnotationRunningSince]) // Zero if it never ran.
 	nodes, err := f.inventory.Nodes(ctx)
 	for _, n := range nodes {
 		if n.Name == f.vm.Node && n.Uptime > 0 {
@@ -105,12 +105,12 @@ func (f powerFeature) plan(ctx context.Context, _ Machine, p *plan) (proposal, e
 	return next, nil
 }
 
-// lasts reports whether the power state depends on nothing but the VM: the strategy RerunOnFailure depends on when its node has booted too.
+// lasts reports whether the power state depends on the VM alone. The strategy RerunOnFailure also depends on when its node has booted.
 func (powerFeature) lasts(m Machine) bool {
 	return ptr.Deref(m.Parameters().RunStrategy, "") != power.RerunOnFailure
 }
 
-// powerNeeds are the privileges that the power state of the spec takes.
+// powerNeeds returns the privileges that the power state of the spec needs.
 func (c *creation) powerNeeds(at validate.Place) []validate.PrivilegeRequirement {
 	if c.SpecPower() != v1alpha1.PowerStateRunning {
 		return nil
@@ -142,11 +142,10 @@ func (f powerFeature) unresumable(m Machine) bool {
 	return known && t.Type == "qmresume" && !t.OK() && !f.tasks.WaitsForLock(m, t.Err())
 }
 
-// haDelay is how long HA has for what it was asked for: it acts some time after
-// the task that asks it has ended.
+// haDelay is how long HA has to carry out a request: it acts some time after the task of the request has ended.
 const haDelay = 2 * time.Minute
 
-// set makes a change of power, unless HA was just asked for it.
+// set makes a change of power, unless it was just requested from HA.
 func (f powerFeature) set(ctx context.Context, m Machine, change power.Change) (proxmox.UPID, error) {
 	if change == power.Keep || f.vm.Status.HAManaged && change.LeftToHA() && f.tasks.Asked(m, fmt.Sprintf("power %d", change), haDelay) {
 		return "", nil
@@ -169,13 +168,12 @@ func (f powerFeature) set(ctx context.Context, m Machine, change power.Change) (
 	return "", nil
 }
 
-// guest is that of the VM, to be shut down.
+// guest returns the guest of the VM, to be shut down.
 func (f powerFeature) guest(m Machine) shutdown.Guest {
 	return shutdown.Guest{Machine: m, VM: f.vm, Tasks: f.tasks}
 }
 
-// ready reports whether the VM is in the power state that the spec wants, with
-// its identity in place.
+// ready returns the condition Ready, which is true if the VM is in the power state that the spec asks for, with its identity in place.
 func (f powerFeature) ready(m Machine, p plan) xpv2.Condition {
 	switch lock := f.vm.Lock(); {
 	case f.vm.IdentityPending:

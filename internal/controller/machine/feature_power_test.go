@@ -52,7 +52,7 @@ func powerState(s v1alpha1.PowerState) func(*namespaced.Machine) {
 	return spec(func(p *v1alpha1.MachineParameters) { p.PowerState = &s })
 }
 
-// qmp is our VM with QEMU in a state of its own.
+// qmp returns our VM with QEMU in the given state.
 func qmp(state string) *guest {
 	g := ourVM("running")
 	g.now.QMPStatus = state
@@ -64,7 +64,7 @@ func locked(g *guest, lock string) *guest {
 	return g
 }
 
-// backedUp is our VM that is off while PVE backs it up.
+// backedUp returns our VM that is off while PVE backs it up.
 func backedUp() *guest { return locked(qmp("prelaunch"), "backup") }
 
 func suspendedVM() *guest {
@@ -78,8 +78,7 @@ func managedByHA(g *guest, state string) *guest {
 	return g
 }
 
-// TestLife has what one reconcile does about a VM that is there: which calls it
-// makes, and what it shows.
+// TestLife checks what one reconcile does with an existing VM: which calls it makes, and what it shows.
 func TestLife(t *testing.T) {
 	ran := func(ago time.Duration) func(*namespaced.Machine) {
 		return func(m *namespaced.Machine) {
@@ -271,7 +270,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// A guest that cannot be resumed, to be asked to shut down, is stopped hard.
+// TestUnresumableIsStopped checks that a guest that cannot be resumed to be asked to shut down is stopped hard.
 func TestUnresumableIsStopped(t *testing.T) {
 	b := newBench(t, powerState("Stopped"))
 	b.vms[10000] = qmp("paused")
@@ -289,7 +288,7 @@ func TestUnresumableIsStopped(t *testing.T) {
 	}
 }
 
-// A paused VM that is removed is not resumed for that: its disks go with it.
+// TestPausedIsDeleted checks that a paused VM that is removed is not resumed for that: its disks are removed with it.
 func TestPausedIsDeleted(t *testing.T) {
 	b := newBench(t, all(powerState("Paused"), spec(func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(180)) })))
 	b.vms[10000] = qmp("paused")
@@ -303,7 +302,7 @@ func TestPausedIsDeleted(t *testing.T) {
 	}
 }
 
-// The agent of a paused guest is not asked, and what it has told before stays.
+// TestPausedAgent checks that the agent of a paused guest is not asked, and that its earlier report stays.
 func TestPausedAgent(t *testing.T) {
 	b := newBench(t, powerState("Paused"))
 	b.vms[10000] = qmp("paused")
@@ -327,7 +326,7 @@ func TestPausedAgent(t *testing.T) {
 	}
 }
 
-// What ran is remembered, so that a later end can be told from a failure.
+// TestRanIsKept checks that the time since which a VM ran is saved, so that its later end can be distinguished from a failure.
 func TestRanIsKept(t *testing.T) {
 	b := newBench(t, runStrategy("RerunOnFailure"))
 	b.nodes[0].Uptime = time.Hour
@@ -364,7 +363,7 @@ func action(action, token string) func(*namespaced.Machine) {
 	})
 }
 
-// hasBooted returns a guest whose system has come up.
+// hasBooted returns a guest whose system is up.
 func hasBooted(g *guest) *guest {
 	g.now.Uptime = restart.BootTime
 	return g
@@ -423,10 +422,10 @@ func TestPowerAction(t *testing.T) {
 	}
 }
 
-// notHeard is how the task of a request ends that the guest does not hear.
+// notHeard is the end of a task whose request the guest ignores.
 const notHeard = "VM quit/powerdown failed - got timeout"
 
-// shuttingDown is a bench whose VM boots when its spec asks once for it to be shut down, within 25 seconds.
+// shuttingDown returns a bench with a VM that boots while its spec asks once to shut it down, within 25 seconds.
 func shuttingDown(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t, all(runStrategy("Manual"), action("Shutdown", "1"), spec(func(p *v1alpha1.MachineParameters) {
@@ -439,7 +438,7 @@ func shuttingDown(t *testing.T) *bench {
 	return b
 }
 
-// A guest that boots does not hear that it is to shut down: it is asked in rounds, for one token.
+// TestShutdownActionInRounds checks that a guest that is booting, and ignores the request to shut down, is asked in rounds, for one token.
 func TestShutdownActionInRounds(t *testing.T) {
 	b, h := shuttingDown(t), &heard{}
 	e := b.external()
@@ -477,7 +476,8 @@ func TestShutdownActionInRounds(t *testing.T) {
 	}
 }
 
-// The guest is asked again only while it is known to be on since it was asked first, and by nobody who asks for something else now.
+// TestShutdownActionEnds checks that the guest is asked again only while it is known to be on since it was first asked, and while the spec still asks
+// for it.
 func TestShutdownActionEnds(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -576,7 +576,7 @@ func TestPowerActionResult(t *testing.T) {
 	}
 }
 
-// A guest may take longer to shut down than a VM is left alone after a call.
+// TestLongRebootRests checks that a guest may take longer to shut down than a VM is left alone after a call.
 func TestLongRebootRests(t *testing.T) {
 	b := newBench(t, action("Reboot", "1"))
 	b.vms[10000] = hasBooted(ourVM("running"))
@@ -593,7 +593,7 @@ func TestLongRebootRests(t *testing.T) {
 	}
 }
 
-// A VM that reboots is started by PVE: nobody else starts it meanwhile.
+// TestRebootRests checks that only PVE starts a VM that reboots.
 func TestRebootRests(t *testing.T) {
 	b := newBench(t, action("Reboot", "1"))
 	b.vms[10000] = hasBooted(ourVM("running"))
@@ -609,7 +609,7 @@ func TestRebootRests(t *testing.T) {
 	}
 }
 
-// Once the VM was started again nothing waits for the reboot any more.
+// TestRebootRestEnds checks that nothing waits for the reboot any more once the VM was started again.
 func TestRebootRestEnds(t *testing.T) {
 	b := newBench(t, action("Reboot", "1"))
 	b.vms[10000] = ourVM("running")
@@ -636,7 +636,8 @@ func TestRebootRestEnds(t *testing.T) {
 	}
 }
 
-// A guest that boots does not hear a request: a reboot waits for it, and says so. A reset, and a VM that is paused, need no guest.
+// TestRebootWaitsForGuest checks that a reboot waits for a guest that is booting, which would ignore a request, and shows that. A reset, and a VM
+// that is paused, need no guest.
 func TestRebootWaitsForGuest(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -685,8 +686,8 @@ func TestRebootWaitsForGuest(t *testing.T) {
 	}
 }
 
-// An action whose task did not get the VM's lock did nothing: it is done again for as long as
-// PVE cleans up. What fails otherwise is its result.
+// TestPowerActionWaitsForLock checks that an action whose task did not get the VM's lock, and thus did nothing, is repeated as long as PVE cleans up.
+// Another failure is its result.
 func TestPowerActionWaitsForLock(t *testing.T) {
 	b := newBench(t, action("Reset", "1"))
 	b.vms[10000] = ourVM("running")
@@ -714,9 +715,9 @@ func TestPowerActionWaitsForLock(t *testing.T) {
 	}
 }
 
-// A token that comes back after another, as with a manifest that is reverted, does nothing.
+// TestPowerActionTokens checks that a token that returns after another, as with a manifest that is reverted, does nothing.
 func TestPowerActionTokens(t *testing.T) {
-	for name, kept := range map[string]string{"New": "", "Released": "1"} { // Releases before have kept the token alone.
+	for name, kept := range map[string]string{"New": "", "Released": "1"} { // Earlier releases have saved only the token.
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, all(runStrategy("Manual"), action("Reset", "1"), func(m *namespaced.Machine) {
 				meta.AddAnnotations(m, map[string]string{object.AnnotationPowerAction: kept})
@@ -751,7 +752,7 @@ func TestPowerActionTokens(t *testing.T) {
 	}
 }
 
-// What is not sent before its turn is no action that was done.
+// TestPowerActionWaits checks that a call that is not sent before its turn does not count as a done action.
 func TestPowerActionWaits(t *testing.T) {
 	b := newBench(t, all(runStrategy("Manual"), action("Reboot", "1")))
 	b.vms[10000] = hasBooted(ourVM("running"))
@@ -766,7 +767,7 @@ func TestPowerActionWaits(t *testing.T) {
 	}
 }
 
-// A VM that stops soon after each of its starts is started ever more seldom.
+// TestCrashLoop checks that a VM that stops soon after each of its starts is started less and less often.
 func TestCrashLoop(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("stopped")
@@ -809,7 +810,7 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// A VM that has run for long, or is to be another one, is started at once.
+// TestCrashLoopEnds checks that a VM that has run for long, or whose spec has changed, is started at once.
 func TestCrashLoopEnds(t *testing.T) {
 	for reason, change := range map[string]func(*bench){
 		"it has run for long":  func(b *bench) { b.clock.wait(tasktrack.RunsFor + time.Second) },
@@ -833,7 +834,7 @@ func TestCrashLoopEnds(t *testing.T) {
 	}
 }
 
-// TestRenameOfSuspended has a disk of a suspended VM renamed, which changes nothing of the VM.
+// TestRenameOfSuspended renames a disk of a suspended VM, which does not change the VM.
 func TestRenameOfSuspended(t *testing.T) {
 	known, _ := withDisk("")
 	b := newBench(t, all(known, powerState("Suspended"), dataDisk(func(k *v1alpha1.MachineDisk) { k.Name, k.Device = "logs", new("scsi1") })))

@@ -37,7 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// An powerActionFeature does what the spec asks for once: a reboot, a reset, a stop.
+// A powerActionFeature carries out one-time actions that the spec asks for: a reboot, a reset, a stop.
 type powerActionFeature struct {
 	noopFeature
 
@@ -50,7 +50,7 @@ type powerActionFeature struct {
 	log    logging.Logger
 }
 
-// powerActionFeature returns what does power actions.
+// powerActionFeature returns the powerActionFeature of the VM.
 func (e *external) powerActionFeature() powerActionFeature {
 	return powerActionFeature{client: e.client, kube: e.kube, calls: notedCalls{e.kube}, tasks: e.tasks, vm: e.vm, now: e.now(), log: e.log}
 }
@@ -66,8 +66,8 @@ func (powerActionFeature) lasts(m Machine) bool {
 	return poweraction.Due(m) == nil && (seen == nil || seen.Result != "")
 }
 
-// due finds the power action that is to be done, now or later. A reboot waits for a guest that may still be booting, and would not react to the
-// request: the action would fail, and is not repeated.
+// due finds the power action that is to be done, now or later. A reboot waits if the guest may still be booting and would not react to the request:
+// the action would fail, and is not repeated.
 func (f powerActionFeature) due(m Machine) (now, later *v1alpha1.MachinePowerAction) {
 	a := poweraction.Due(m)
 	if a != nil && a.Action == poweraction.Reboot && restart.Booting(f.vm) {
@@ -76,8 +76,8 @@ func (f powerActionFeature) due(m Machine) (now, later *v1alpha1.MachinePowerAct
 	return a, nil
 }
 
-// showEarly shows that the power action of a Machine that takes over a VM is not done: it was asked for before the Machine had a VM.
-// It writes the status at once, because the write of the finalizer, which comes next, would drop it.
+// showEarly shows that the power action of a Machine that takes over a VM is not done: it was requested before the Machine had a VM. It writes the
+// status at once, because the write of the finalizer, which comes next, would drop it.
 func (f powerActionFeature) showEarly(ctx context.Context, m Machine) error {
 	a := m.Parameters().PowerAction
 	before, ok := m.DeepCopyObject().(Machine)
@@ -88,8 +88,8 @@ func (f powerActionFeature) showEarly(ctx context.Context, m Machine) error {
 	return errors.Wrap(f.kube.Status().Patch(ctx, m, client.MergeFrom(before)), "cannot show that the power action is not done")
 }
 
-// startAction does a power action, or asks the guest again to shut down. What PVE refuses is its result: it is not
-// repeated. What waits for its turn was not sent, and is done later.
+// startAction starts a power action, or asks the guest again to shut down. A refusal of PVE is the result of the action, which is not repeated. A
+// call that waits for its turn was not sent, and is sent later.
 func (f powerActionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
 	var refused error
 	u, err := f.calls.once(ctx, m, object.AnnotationPowerAction, poweraction.Done(m, a.Token, f.now), func() (proxmox.UPID, error) {
@@ -110,7 +110,7 @@ func (f powerActionFeature) startAction(ctx context.Context, m Machine, a *v1alp
 	return u, nil
 }
 
-// guestOfAction is the guest of a VM that an action shuts down.
+// guestOfAction returns the guest of a VM that an action shuts down.
 func guestOfAction(m Machine, v *vmstate.VM, t *tasktrack.Tracker) shutdown.Guest {
 	return shutdown.Guest{Machine: m, VM: v, Tasks: t, Begun: poweraction.Begun(m)}
 }
@@ -124,14 +124,14 @@ func (f powerActionFeature) callAction(ctx context.Context, m Machine, action st
 	case poweraction.Shutdown:
 		return f.client.Shutdown(ctx, ref, guestOfAction(m, f.vm, f.tasks).Request())
 	case "Stop":
-		// HA stops a VM itself, whatever runs, and takes no such option.
+		// HA itself stops a VM, whatever task runs, and takes no such option.
 		return f.client.Stop(ctx, ref, proxmox.StopOptions{OverruleShutdown: !f.vm.Status.HAManaged})
 	default:
 		return f.client.Start(ctx, ref)
 	}
 }
 
-// observeAction brings the result of the last power action up to date.
+// observeAction updates the result of the last power action.
 func (f powerActionFeature) observeAction(ctx context.Context, m Machine, p *plan) {
 	poweraction.Show(m)
 	seen := m.Observation().PowerAction
@@ -140,7 +140,7 @@ func (f powerActionFeature) observeAction(ctx context.Context, m Machine, p *pla
 	}
 	u := proxmox.UPID(seen.UPID)
 	if u.ID() != strconv.Itoa(f.vm.VMID) {
-		seen.Result = poweraction.Unknown // A status may be made up, and tasks of other VMs are not looked at.
+		seen.Result = poweraction.Unknown // The status may be forged, and tasks of other VMs are not read.
 		return
 	}
 	t, err := f.actionTask(ctx, m, u)
@@ -157,7 +157,7 @@ func (f powerActionFeature) observeAction(ctx context.Context, m Machine, p *pla
 	}
 }
 
-// actionTask is the task of a power action, as it was seen last or is now.
+// actionTask returns the task of a power action, as it was last seen or as it is now.
 func (f powerActionFeature) actionTask(ctx context.Context, m Machine, u proxmox.UPID) (proxmox.Task, error) {
 	if last, ok := f.tasks.Last(m); ok && last.UPID == u {
 		return last, nil
@@ -165,11 +165,10 @@ func (f powerActionFeature) actionTask(ctx context.Context, m Machine, u proxmox
 	return f.client.Task(ctx, u)
 }
 
-// repeatAction has a power action done again whose task did nothing, because it did not get the
-// VM's lock.
+// repeatAction repeats a power action whose task did nothing because it did not get the VM's lock.
 func (f powerActionFeature) repeatAction(ctx context.Context, m Machine, p *plan) {
 	if err := kind.Annotate(ctx, f.kube, m, map[string]string{object.AnnotationPowerAction: poweraction.Undone(m)}); err != nil {
-		f.log.Debug("Cannot repeat power action", "error", err) // The next look does.
+		f.log.Debug("Cannot repeat power action", "error", err) // The next reconcile does.
 		return
 	}
 	m.Observation().PowerAction = nil

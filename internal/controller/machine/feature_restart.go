@@ -35,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A restartFeature restarts the VM for changes that take effect at its next start only.
+// A restartFeature restarts the VM for changes that take effect only at its next start.
 type restartFeature struct {
 	noopFeature
 
@@ -47,7 +47,7 @@ type restartFeature struct {
 	now         time.Time
 }
 
-// restartFeature returns what restarts the VM.
+// restartFeature returns the restartFeature of the VM.
 func (e *external) restartFeature() restartFeature {
 	return restartFeature{client: e.client, calls: notedCalls{e.kube}, tasks: e.tasks, tasksBefore: e.tasksBefore, vm: e.vm, now: e.now()}
 }
@@ -63,14 +63,14 @@ func (f restartFeature) plan(_ context.Context, m Machine, p *plan) (proposal, e
 	return next, nil
 }
 
-// lasts reports whether no restart is waited for: without pending changes neither the time nor a maintenance window decides about anything.
+// lasts reports whether no restart is waited for: without pending changes, neither the time nor a maintenance window matters.
 func (f restartFeature) lasts(m Machine) bool {
 	return len(f.vm.Pending) == 0 && m.GetAnnotations()[object.AnnotationLastRestart] == ""
 }
 
-// decide decides whether the VM is restarted for its pending changes now.
+// decide decides whether the VM is restarted now for its pending changes.
 func (f restartFeature) decide(m Machine, p *plan, last restart.Request) restart.Decision {
-	if !p.change.Empty() { // It may take back what is pending.
+	if !p.change.Empty() { // The change may revert what is pending.
 		return restart.Decision{Reason: conditions.ReasonPendingChanges}
 	}
 	r := restart.Policy{Desired: p.Desired, LockTimedOut: f.tasks.LockTimedOut(m, restart.TaskTypes()...)}.Decide(f.vm, last, f.now)
@@ -95,11 +95,11 @@ func (f restartFeature) reboot(ctx context.Context, m Machine, r restart.Decisio
 	})
 }
 
-// notedCalls are calls to PVE that are noted at their Machines.
+// notedCalls makes calls to PVE that are recorded on their Machines.
 type notedCalls struct{ kube client.Client }
 
-// once makes a call that is noted before, so that it is never made twice. The note is taken
-// back if the call is known to have begun nothing, and may be made later.
+// once records a call before it makes it, so that the call is never made twice. It removes the record if the call is known to have begun nothing, and
+// may be made later.
 func (c notedCalls) once(ctx context.Context, m Machine, annotation, note string, call func() (proxmox.UPID, error)) (proxmox.UPID, error) {
 	before := m.GetAnnotations()[annotation]
 	if err := kind.Annotate(ctx, c.kube, m, map[string]string{annotation: note}); err != nil {
@@ -112,8 +112,7 @@ func (c notedCalls) once(ctx context.Context, m Machine, annotation, note string
 	return "", cmp.Or(kind.Annotate(ctx, c.kube, m, map[string]string{annotation: before}), err)
 }
 
-// restartAnnotation forgets what the VM was restarted for once nothing is pending and the VM
-// need not be started for it.
+// restartAnnotation clears the record of the last restart once nothing is pending and the VM need not be started for it.
 func (f restartFeature) restartAnnotation(m Machine, last restart.Request) map[string]string {
 	if m.GetAnnotations()[object.AnnotationLastRestart] == "" || len(f.vm.Pending) > 0 || last.Starts(f.vm, f.now) {
 		return nil

@@ -137,7 +137,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A restart that was made is not made again for the same changes, whatever comes of it.
+// TestRestartOnce checks that a restart is not repeated for the same changes, whatever its result.
 func TestRestartOnce(t *testing.T) {
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
@@ -149,7 +149,7 @@ func TestRestartOnce(t *testing.T) {
 	b.reconcile(t.Context())
 	b.end(t, upid("pve1", "qmreboot", 10000), "OK")
 	b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
-	b.clock.wait(3 * time.Hour)          // The VM runs since an hour.
+	b.clock.wait(3 * time.Hour)          // The VM has been running for an hour.
 	for range 3 {
 		b.touch()
 		b.reconcile(t.Context())
@@ -160,7 +160,7 @@ func TestRestartOnce(t *testing.T) {
 	if len(b.writes) != 1 {
 		t.Errorf("want one restart, got %q", b.writes)
 	}
-	b.vms[10000].config["cores"], b.vms[10000].pending = "2", nil // A person restarts it.
+	b.vms[10000].config["cores"], b.vms[10000].pending = "2", nil // A user restarts it.
 	b.touch()
 	b.reconcile(t.Context())
 	if got := b.kept(t, object.AnnotationLastRestart); got != "" {
@@ -173,7 +173,7 @@ func TestRestartOnce(t *testing.T) {
 	}
 }
 
-// What releases before have kept is that a restart was made.
+// TestRestartOnceUpgraded checks that the record of an earlier release shows that a restart was made.
 func TestRestartOnceUpgraded(t *testing.T) {
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
@@ -187,7 +187,7 @@ func TestRestartOnceUpgraded(t *testing.T) {
 	}
 }
 
-// runOn lets time go by in which the VM runs on.
+// runOn lets time pass while the VM continues to run.
 func (b *bench) runOn(d time.Duration) {
 	b.clock.wait(d)
 	b.vms[10000].now.Uptime += d
@@ -222,7 +222,7 @@ func (b *bench) wantRestart(t *testing.T, why string, reason xpv2.ConditionReaso
 
 const timedOut = "the VM was not restarted: VM quit/powerdown failed - got timeout; it is asked for again"
 
-// A request that the guest does not act on is told as what it is, and made again.
+// TestRestartFails checks that a request that the guest does not act on is reported as such, and made again.
 func TestRestartFails(t *testing.T) {
 	b := restartBench(t, func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(180)) })
 	one := "Reboot 10000 3m0s"
@@ -243,8 +243,8 @@ func TestRestartFails(t *testing.T) {
 	b.wantRestart(t, "It is asked once more", conditions.ReasonRestarting, "", one, one, one)
 }
 
-// A request that has done nothing, because Proxmox VE held the VM's lock, is made again once that may be free. It is told as
-// a failure only after half a minute.
+// TestRestartWaitsForLock checks that a request that has done nothing, because Proxmox VE held the VM's lock, is made again once the lock may be
+// free. It is reported as a failure only after half a minute.
 func TestRestartWaitsForLock(t *testing.T) {
 	b := restartBench(t, func(*v1alpha1.MachineParameters) {})
 	one := "Reboot 10000 0s"
@@ -262,10 +262,11 @@ func TestRestartWaitsForLock(t *testing.T) {
 	b.wantRestart(t, "That is told", conditions.ReasonRestartFailed, "can't lock file", one, one)
 }
 
-// defaultShutdown is how long Proxmox VE waits for a guest unless the call says so.
+// defaultShutdown is how long Proxmox VE waits for a guest unless the call says otherwise.
 const defaultShutdown = time.Minute
 
-// Whether a request was heard whose answer was lost is not known: it is not made again since the one before has got no lock.
+// TestRestartUnknownAfterLock checks that a request whose answer was lost is not repeated although the request before it got no lock: the guest may
+// have received it.
 func TestRestartUnknownAfterLock(t *testing.T) {
 	b := restartBench(t, func(*v1alpha1.MachineParameters) {})
 	one := "Reboot 10000 0s"
@@ -279,7 +280,7 @@ func TestRestartUnknownAfterLock(t *testing.T) {
 	b.wantRestart(t, "It may have been heard", conditions.ReasonRestarting, "", one, one)
 }
 
-// In each maintenance window the guest is asked again.
+// TestRestartFailsInWindow checks that the guest is asked again in each maintenance window.
 func TestRestartFailsInWindow(t *testing.T) {
 	b := restartBench(t, func(p *v1alpha1.MachineParameters) {
 		p.ShutdownTimeoutSeconds = new(int32(180))
@@ -298,8 +299,7 @@ func TestRestartFailsInWindow(t *testing.T) {
 	}
 }
 
-// A guest that has not acted within restartTimeoutSeconds is stopped hard and started, even
-// if nothing else would start it.
+// TestRestartHard checks that a guest that has not acted within restartTimeoutSeconds is stopped hard and started, even if nothing else would start it.
 func TestRestartHard(t *testing.T) {
 	b := restartBench(t, func(p *v1alpha1.MachineParameters) {
 		p.ShutdownTimeoutSeconds, p.RestartTimeoutSeconds, p.RunStrategy = new(int32(180)), new(int32(200)), new(power.Manual)
@@ -331,7 +331,7 @@ func TestRestartHard(t *testing.T) {
 	}
 }
 
-// The first request has no longer than the restart as a whole.
+// TestRestartHardSoon checks that the first request does not take longer than the restart as a whole.
 func TestRestartHardSoon(t *testing.T) {
 	b := restartBench(t, func(p *v1alpha1.MachineParameters) {
 		p.ShutdownTimeoutSeconds, p.RestartTimeoutSeconds = new(int32(180)), new(int32(20))
@@ -343,7 +343,7 @@ func TestRestartHardSoon(t *testing.T) {
 	b.wantRestart(t, "It is stopped", conditions.ReasonRestarting, "", "Reboot 10000 20s", "Stop 10000")
 }
 
-// While a restart is under way, nobody knows yet that it was in vain.
+// TestRestartUnderWay checks that a restart that is under way does not count as ineffective.
 func TestRestartUnderWay(t *testing.T) {
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
@@ -368,7 +368,7 @@ func TestRestartUnderWay(t *testing.T) {
 	shown("The guest has not shut down", conditions.ReasonRestartFailed)
 }
 
-// An image that waits for its drive is a change like others.
+// TestRestartOnceForImage checks that an image that waits for its drive is a change like others.
 func TestRestartOnceForImage(t *testing.T) {
 	b := newBench(t, all(spec(restarting), spec(func(p *v1alpha1.MachineParameters) {
 		p.CloudInit = &v1alpha1.MachineCloudInit{UserData: &v1alpha1.CloudInitData{Inline: new("#cloud-config\n")}}
@@ -382,7 +382,7 @@ func TestRestartOnceForImage(t *testing.T) {
 	uploaded := b.volumes["pve1"][len(b.volumes["pve1"])-1]
 	b.vms[10000].config["ide2"], b.vms[10000].pending["ide2"] = "none,media=cdrom", uploaded+",media=cdrom"
 	b.writes = nil
-	b.vms[10000].now.Uptime = 10 * time.Minute // It is restarted each time that an hour goes by.
+	b.vms[10000].now.Uptime = 10 * time.Minute // It is restarted each time that an hour passes.
 	for range 3 {
 		b.touch()
 		b.reconcile(t.Context())
@@ -396,7 +396,7 @@ func TestRestartOnceForImage(t *testing.T) {
 	}
 }
 
-// A restart that PVE refuses to begin was not made, and is made when PVE lets it.
+// TestRestartRefused checks that a restart that PVE refuses to begin counts as not made, and is made when PVE allows it.
 func TestRestartRefused(t *testing.T) {
 	for reason, refusal := range map[string]error{
 		"a privilege is missing":  refused(403, "Permission check failed (/vms/10000, VM.PowerMgmt)"),

@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A specFuzzer makes up what people want of a VM that runs. Disks only grow.
+// A specFuzzer generates specs for a running VM. Disks only grow.
 type specFuzzer struct {
 	*rand.Rand
 
@@ -81,7 +81,7 @@ func (g specFuzzer) spec() string {
 	return strings.Join(lines, "\n")
 }
 
-// edit is what somebody does by hand, of a VM with a configuration.
+// edit returns a manual change of a VM with a configuration.
 func (g specFuzzer) edit(config map[string]string) proxmox.Params {
 	all := proxmox.Params{"numa": "1", "cores": "3", "agent": "enabled=0", "balloon": "512", "machine": "q35,viommu=virtio", "serial0": "socket"}
 	if nic := config["net0"]; nic != "" {
@@ -96,7 +96,7 @@ func (g specFuzzer) edit(config map[string]string) proxmox.Params {
 	return all
 }
 
-// until nothing is done any more, though something may wait for a restart.
+// quiet reconciles until nothing is done any more, though changes may wait for a restart.
 func (r *rig) quiet(p v1alpha1.MachineParameters) {
 	r.t.Helper()
 	r.m.Spec.ForProvider = p
@@ -118,7 +118,7 @@ func (r *rig) quiet(p v1alpha1.MachineParameters) {
 	r.t.Fatalf("what is done has no end: %+v", r.m.Status.AtProvider.Difference)
 }
 
-// macs are the addresses of the networks that a VM is to have.
+// macs returns the addresses of the networks that a VM is to have.
 func (r *rig) macs() map[string]string {
 	r.t.Helper()
 	config, _ := r.config()
@@ -135,8 +135,7 @@ func (r *rig) macs() map[string]string {
 	return found
 }
 
-// TestSpecFuzz changes the spec of a VM that runs again and again, and the VM by hand,
-// with much of it waiting for a restart that comes at the end.
+// TestSpecFuzz changes the spec of a running VM repeatedly, and the VM by hand, while many changes wait for a restart that comes at the end.
 func TestSpecFuzz(t *testing.T) {
 	const running, stopped = "powerState: Running", "powerState: Stopped"
 	c := newCluster(t, "9.2")

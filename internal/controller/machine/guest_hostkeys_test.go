@@ -102,8 +102,7 @@ func TestHostKeys(t *testing.T) {
 	}
 }
 
-// A guest may take its time to answer. What was asked for a Machine that is gone by then,
-// or for a guest that was started again, counts no more.
+// TestAnswersTooLate checks that a late answer of a guest no longer counts if the Machine was deleted or the guest was started again meanwhile.
 func TestAnswersTooLate(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -35,14 +35,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// ruled has HA keep rules of a placement.
+// ruled enables the rules of a placement in HA.
 func ruled(p *v1alpha1.MachinePlacement) func(*namespaced.Machine) {
 	return spec(func(s *v1alpha1.MachineParameters) {
 		s.Placement, s.HighAvailability = p, &v1alpha1.MachineHighAvailability{Rules: new(v1alpha1.HARulesPlacement)}
 	})
 }
 
-// joined is a Machine that has been put into rules before.
+// joined marks a Machine that has been put into rules before.
 func joined(m *namespaced.Machine) { m.Annotations[object.AnnotationHARules] = "10000" }
 
 // A neighbour is another Machine of the namespace, whose VM has the VMID.
@@ -65,13 +65,13 @@ func nodeRule(nodes ...string) proxmox.HARule {
 	return proxmox.HARule{Name: ownRule, Type: proxmox.HANodeAffinity, Resources: []string{"vm:10000"}, Nodes: nodes, Strict: true, Digest: "d7"}
 }
 
-// shortHash is the part of a checksum that names of shared rules have.
+// shortHash returns the part of a checksum that names of shared rules contain.
 func shortHash(s string, digits int) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])[:digits]
 }
 
-// sharedRule of a group that is spread, made by somebody.
+// sharedRule returns the rule of a group that is spread, created by the given owner.
 func sharedRule(key, owner string, resources ...string) proxmox.HARule {
 	name := "crossplane-apart-" + shortHash("team/"+key, 12) + "-" + owner
 	return proxmox.HARule{Name: name, Type: proxmox.HAResourceAffinity, Affinity: proxmox.HANegative, Resources: resources, Digest: "d7"}
@@ -81,7 +81,7 @@ func rulesAre(rules ...proxmox.HARule) func(*bench) {
 	return func(b *bench) { b.rules.Rules = rules }
 }
 
-// TestHARules has what HA is told about where the VM may run.
+// TestHARules checks what HA is told about where the VM may run.
 func TestHARules(t *testing.T) {
 	must := new(v1alpha1.SpreadRequired)
 	onPVE1 := &v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}
@@ -302,8 +302,7 @@ func all2(fns ...func(*bench)) func(*bench) {
 	}
 }
 
-// A VM leaves HA's rules before it is removed, and what a deletion has left that
-// was cut short is found.
+// TestHARulesOfDeletedMachines checks that a VM leaves HA's rules before it is removed, and that the remains of an interrupted deletion are found.
 func TestHARulesOfDeletedMachines(t *testing.T) {
 	shared := sharedRule("group g", "0badcafe", "vm:10000", "vm:10001", "vm:10002")
 	theirs := proxmox.HARule{Name: "theirs", Type: proxmox.HANodeAffinity, Resources: []string{"vm:10000"}, Nodes: []string{"pve2"}}

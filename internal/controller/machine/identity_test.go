@@ -29,15 +29,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// A configuration that has come to lead to another cluster makes no VM again, and lets
-// none be left behind.
+// TestClusterMismatch checks that a VM is neither created again nor left behind if the configuration now leads to another cluster.
 func TestClusterMismatch(t *testing.T) {
 	other := func(b *bench) { b.cluster = "prod" }
 	cases := map[string]struct {
 		reason  string
 		machine func(*namespaced.Machine)
 		pve     func(*bench)
-		there   bool // The VM is.
+		there   bool // The VM exists.
 		writes  []string
 		shown   string
 		err     string

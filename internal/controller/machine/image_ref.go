@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// awaitSource reports whether a Machine waits for an Image or a Backup, and makes the Image of its URL.
+// awaitSource reports whether a Machine waits for an Image or a Backup, and creates the Image of its URL.
 func (c *connector) awaitSource(ctx context.Context, m Machine) (bool, error) {
 	p := m.Parameters()
 	switch {
@@ -48,7 +48,7 @@ func (c *connector) awaitSource(ctx context.Context, m Machine) (bool, error) {
 	return false, err
 }
 
-// waitForSource returns why a Machine has to wait for an Image or a Backup, or nil.
+// waitForSource returns why a Machine must wait for an Image or a Backup, or nil.
 func (s *shared) waitForSource(ctx context.Context, m Machine) error {
 	if err := s.images.Wait(ctx, m); err != nil {
 		return err
@@ -56,8 +56,7 @@ func (s *shared) waitForSource(ctx context.Context, m Machine) error {
 	return s.backups().Wait(ctx, m)
 }
 
-// observeSourceWait is the observation of a Machine that waits for an Image or a Backup. Nothing
-// was asked of PVE.
+// observeSourceWait returns the observation of a Machine that waits for an Image or a Backup. No request was sent to PVE.
 func observeSourceWait(m Machine, err error) (managed.ExternalObservation, error) {
 	if !conditions.SetSourceWait(m, err) {
 		return managed.ExternalObservation{}, err
@@ -65,8 +64,8 @@ func observeSourceWait(m Machine, err error) (managed.ExternalObservation, error
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-// chooseImage finds the revision of the Image that the spec names, or returns nil if it
-// names none. What was pinned stands if a VM may have been made of it.
+// chooseImage finds the revision of the Image that the spec names, or returns nil if it names none. A pinned revision stands if a VM may have been
+// created from it.
 func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, error) {
 	ref, ok, err := e.images.Reference(ctx, m)
 	if !ok || err != nil {
@@ -87,7 +86,7 @@ func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, 
 	return &c, nil
 }
 
-// importFrom has the VM imported from the file of an Image. Which of its replicas is known once the node is.
+// importFrom imports the VM from the file of an Image. The replica is known once the node is.
 func (e creator) importFrom(ctx context.Context, c *creation, image *imageref.Choice) error {
 	c.image = image
 	if image == nil || image.Pin.Template {
@@ -107,8 +106,7 @@ func (e creator) importFrom(ctx context.Context, c *creation, image *imageref.Ch
 	return nil
 }
 
-// nodeWithImage is the chosen node if the Image's file is there. Otherwise placement is to
-// choose one that has it, unless the spec names the node.
+// nodeWithImage returns the chosen node if the Image's file is there. Otherwise placement is to choose a node that has it, unless the spec names the node.
 func (c *creation) nodeWithImage(m Machine) (string, error) {
 	if c.madeOn == "" || c.imageOn == nil {
 		return c.madeOn, nil
@@ -123,7 +121,7 @@ func (c *creation) nodeWithImage(m Machine) (string, error) {
 	return "", nil
 }
 
-// settleImage imports the file that the node of the VM has.
+// settleImage selects the file on the node of the VM for the import.
 func (c *creation) settleImage() {
 	if c.imageOn == nil {
 		return
@@ -134,7 +132,7 @@ func (c *creation) settleImage() {
 	}
 }
 
-// pin is what is kept of the Image.
+// pin returns what is saved of the Image.
 func (c *creation) pin() imageref.Pin {
 	p := c.image.Pin
 	if c.source != nil {

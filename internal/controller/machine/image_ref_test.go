@@ -116,7 +116,7 @@ func TestTemplateSinceReport(t *testing.T) {
 	}
 }
 
-// byImage is a Machine of the Image's file, and byTemplate one of its template.
+// byImage makes a Machine use the Image's file, and byTemplate its template.
 func byImage(m *namespaced.Machine) {
 	m.Spec.ForProvider.Image = &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: "debian"}}
 	m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "root"}}
@@ -126,7 +126,7 @@ func byTemplate(m *namespaced.Machine) {
 	m.Spec.ForProvider.TemplateRef = &v1alpha1.Reference{Name: "debian"}
 }
 
-// nothingMade is a Machine that nothing was done for yet, but that its VMID was chosen.
+// nothingMade is a Machine for which nothing was done yet except to choose its VMID.
 func nothingMade(m *namespaced.Machine) {
 	delete(m.Annotations, meta.AnnotationKeyExternalCreatePending)
 	delete(m.Annotations, object.AnnotationDevices)
@@ -298,7 +298,7 @@ func TestWaitForImage(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		image  *namespaced.Image
-		named  bool // Whether the Machine has its VMID already.
+		named  bool // Whether the Machine already has its VMID.
 		want   string
 	}{
 		"Missing": {reason: "An Image may be applied later.", want: "waiting: image 'debian' not found"},
@@ -362,7 +362,7 @@ func unready(reason xpv2.ConditionReason, message string) *namespaced.Image {
 	return i
 }
 
-// TestSharedImage has Machines ask for a URL: one Image is made for all of them.
+// TestSharedImage checks that one Image is created for all Machines that ask for a URL.
 func TestSharedImage(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Annotations, m.Labels = nil, map[string]string{"team": "blue", "crossplane.io/composite": "x"}
@@ -415,7 +415,7 @@ func TestSharedImage(t *testing.T) {
 	}
 }
 
-// TestWokenByImage has those Machines woken that wait for the Image.
+// TestWokenByImage checks that the Machines that wait for the Image are woken.
 func TestWokenByImage(t *testing.T) {
 	b := newBench(t, byImage)
 	made, other := b.m.DeepCopy(), b.m.DeepCopy()
@@ -434,7 +434,7 @@ func TestWokenByImage(t *testing.T) {
 	}
 	told := 0
 	w := images.NewNotifier()
-	w.Notify("g", debianImage()) // Nobody has asked yet.
+	w.Notify("g", debianImage()) // No controller has subscribed yet.
 	w.Subscribe("g", func(imageref.Image) { told++ })
 	w.Notify("g", debianImage())
 	w.Notify("other", debianImage())
@@ -443,7 +443,7 @@ func TestWokenByImage(t *testing.T) {
 	}
 }
 
-// TestPinnedVolume has a VM compared with the file that it was made from.
+// TestPinnedVolume checks that a VM is compared with the file that it was created from.
 func TestPinnedVolume(t *testing.T) {
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
 		imageref.AnnotationPin: imageref.Pin{Name: "debian", Revision: 1, Volume: "files:import/one.qcow2"}.String(),
@@ -461,7 +461,7 @@ func TestPinnedVolume(t *testing.T) {
 	}
 }
 
-// TestImageOfVM has the list of a VM changed that was made from an image, before it was noted which disk that has filled.
+// TestImageOfVM changes the list of a VM that was created from an image, before it was recorded which disk the image has filled.
 func TestImageOfVM(t *testing.T) {
 	disk := func(name string) v1alpha1.MachineDisk { return v1alpha1.MachineDisk{Name: name, Size: new("8G")} }
 	blank := disk("data")

@@ -41,9 +41,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// Initialize settles which VM a Machine is, before anything is created: a VMID
-// and a UUID are chosen and kept, or those of an existing VM that the user named
-// by its VMID are.
+// Initialize decides which VM a Machine has, before anything is created. It chooses and saves a VMID and a UUID, or saves those of an existing VM
+// that the user named by its VMID.
 func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	m, ok := mg.(Machine)
 	if !ok {
@@ -92,7 +91,7 @@ type allocator struct {
 	sharesCluster func(context.Context) func(resource.Managed) bool
 }
 
-// allocator returns what chooses VMIDs and UUIDs.
+// allocator returns the allocator of VMIDs and UUIDs.
 func (e *external) allocator() allocator {
 	return allocator{kube: e.kube, inventory: e.inventory, machines: e.scheduler, tenant: e.tenant, vmids: e.vmids, sharesCluster: e.sharesCluster}
 }
@@ -113,8 +112,8 @@ func (a allocator) allocate(ctx context.Context, m Machine) (map[string]string, 
 	return notes, nil
 }
 
-// reserveVMID reserves a VMID that no other Machine was given, longer ago than VMIDs are remembered, or before a restart: they may wait for a
-// place. Annotations of other tenants' Machines keep none from a Machine.
+// reserveVMID reserves a VMID that no other Machine was given. Machines that wait for a place may have been given one before a restart, or longer ago
+// than reservations are kept. Annotations of other tenants' Machines do not reserve a VMID.
 func (a allocator) reserveVMID(ctx context.Context, m Machine) (int, error) {
 	shares := a.sharesCluster(ctx)
 	for {
@@ -134,8 +133,8 @@ func (a allocator) reserveVMID(ctx context.Context, m Machine) (int, error) {
 	}
 }
 
-// moveVMID chooses another VMID for a VM that was not created yet, since the list of those that are taken has turned out to be old. It is noted with other
-// annotations, and what the quota let the VM have counts there, before anything is made.
+// moveVMID chooses another VMID for a VM that was not created yet, because the list of VMIDs in use has turned out to be out of date. It saves the
+// VMID along with other annotations, and charges the VM to the quota there, before anything is created.
 func (a allocator) moveVMID(ctx context.Context, m Machine, c *creation, notes map[string]string) error {
 	var chosen map[string]string
 	_, err := a.inventory.Guests(ctx, inventory.Fresh)
@@ -156,7 +155,7 @@ func (a allocator) moveVMID(ctx context.Context, m Machine, c *creation, notes m
 	return a.tenant.Room(ctx, m, c.Desired, c.sourceConfig(), c.place())
 }
 
-// claims compares what Machines claim.
+// claims returns the checker of what Machines claim.
 func (e *external) claims() claims.Checker {
 	return claims.Checker{
 		Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, SignedUUID: e.tenant.SignedUUID, SpecCounts: e.isolation.specCounts,
@@ -164,9 +163,8 @@ func (e *external) claims() claims.Checker {
 	}
 }
 
-// adopt takes over the VM that the user named by its VMID: what proves it ours
-// from now on is the UUID that it has. Without a VM there, one is created only
-// if vmid asks for it: the one that is meant may merely not be visible.
+// adopt takes over the VM that the user named by its VMID. From then on its existing UUID proves that it is ours. If no VM is found, one is created
+// only if vmid asks for it: the intended VM may merely not be visible.
 func (e *external) adopt(ctx context.Context, m Machine) error {
 	id, err := object.IdentityOf(m)
 	if err != nil {

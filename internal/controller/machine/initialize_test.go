@@ -164,7 +164,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// TestInitializeDoesNotConnect has the cases in which nothing is to be settled.
+// TestInitializeDoesNotConnect covers the cases in which nothing must be decided.
 func TestInitializeDoesNotConnect(t *testing.T) {
 	cases := map[string]struct {
 		reason   string

@@ -33,13 +33,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// listedWeb is what the cluster's list has of ourVM.
+// listedWeb returns the entry of ourVM in the cluster's list.
 func listedWeb(uptime time.Duration) *proxmox.Guest {
 	return &proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20, Uptime: uptime}
 }
 
-// lockedOut is an Inventory that sees whether it is called with a lock held
-// that it would wait for itself when it tells of signs.
+// lockedOut is an Inventory that checks whether it is called with a lock held that it would itself need to report signs.
 type lockedOut struct {
 	pveInventory
 
@@ -73,8 +72,7 @@ func TestForgetWithoutLock(t *testing.T) {
 	}
 }
 
-// What is kept for each Machine must be small: neither the list that the VM was
-// compared with, nor the Machine itself.
+// TestKeepsLittle checks that little is kept for each Machine: neither the list that the VM was compared with, nor the Machine itself.
 func TestKeepsLittle(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
@@ -95,8 +93,7 @@ func TestKeepsLittle(t *testing.T) {
 	}
 }
 
-// TestActsOnLooks has somebody else get the VMID without a sign while the Machine is held
-// back: what is remembered must not be acted upon when that ends.
+// TestActsOnLooks gives the VMID to another VM without a sign while the Machine is held back: the cached VM must not be acted upon when that ends.
 func TestActsOnLooks(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = hasBooted(ourVM("running"))
@@ -112,7 +109,7 @@ func TestActsOnLooks(t *testing.T) {
 	}
 	b.vms[10000].config["tags"] = "theirs"
 	b.m.Spec.ForProvider.Tags = []string{"ours"}
-	b.reconcile(t.Context()) // It is left alone after a reboot, and remembered as it is.
+	b.reconcile(t.Context()) // It is left alone after a reboot, and cached as it is.
 	before, reads := len(b.writes), b.reads()
 	b.vms[10000].config["smbios1"] = "uuid=" + otherUUID
 	b.clock.wait(tasktrack.RebootTime + time.Second)
@@ -126,8 +123,7 @@ func TestActsOnLooks(t *testing.T) {
 	}
 }
 
-// TestLostNotes has somebody else change the Machine while its VM is looked at: nothing
-// was done to the VM, which is acted upon without another look.
+// TestLostNotes lets another client change the Machine while its VM is read. Nothing was done to the VM, which is acted upon without being read again.
 func TestLostNotes(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "root", Size: new("1G")}}
@@ -150,8 +146,8 @@ func TestLostNotes(t *testing.T) {
 	}
 }
 
-// TestProvenUntilNow has somebody else's task on the VM show before it is started: it is
-// proven ours again, as it is where such tasks cannot be seen.
+// TestProvenUntilNow lets another user's task on the VM appear before it is started: ownership of the VM is proven again, as it is where such tasks
+// cannot be seen.
 func TestProvenUntilNow(t *testing.T) {
 	b := newBench(t, all(fromTemplate, stopped))
 	b.vms[10000] = ourVM("stopped")
@@ -173,8 +169,8 @@ func TestProvenUntilNow(t *testing.T) {
 	}
 }
 
-// A view of the cluster that a Machine has left tells it nothing more, and one that does
-// not watch its VM for it makes what is remembered worthless.
+// TestLeavesView checks that the Machine gets no more signs from a view of the cluster that it has left, and that its cache is invalid if the new
+// view does not watch its VM.
 func TestLeavesView(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
@@ -203,7 +199,7 @@ func TestLeavesView(t *testing.T) {
 	}
 }
 
-// What we change is read again by who makes VMs from it.
+// TestTellsOwnChanges checks that VMs that we change are read again before other VMs are created from them.
 func TestTellsOwnChanges(t *testing.T) {
 	b := newBench(t, stopped)
 	b.vms[10000] = ourVM("running")
@@ -233,7 +229,7 @@ func TestUnseenTasks(t *testing.T) {
 	}
 }
 
-// PVE lists a VM without a name under one that it makes up.
+// TestUnnamed covers a VM without a name, which PVE lists under a made-up name.
 func TestUnnamed(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")

@@ -31,7 +31,7 @@ import (
 
 const lockTimeout = "can't lock file '/var/lock/qemu-server/lock-10000.conf' - got timeout"
 
-// waitsOnly reports whether a step came to a wait, which the condition Ready explains.
+// waitsOnly reports whether a step resulted in a wait, which the condition Ready explains.
 func waitsOnly(b *bench, s reconcileResult) bool {
 	return kind.IsWait(s.err) &&
 		strings.Contains(b.m.GetCondition(xpv2.TypeReady).Message, "holds the lock of the VM")
@@ -74,5 +74,5 @@ func TestLockHeldInATask(t *testing.T) {
 	}
 }
 
-// lockedRetry is longer than the first two tries are apart.
+// lockedRetry is longer than the time between the first two attempts.
 const lockedRetry = 5 * time.Second

@@ -37,7 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// TestEnrich has a VM looked at whose status is known without asking its node, or not.
+// TestEnrich checks for which VMs the status is known without asking their nodes.
 func TestEnrich(t *testing.T) {
 	const made, other = proxmox.UPID("UPID:pve1:1:2:3:qmclone:9000:u@pve:"), proxmox.UPID("UPID:pve1:2:3:4:qmstart:10000:u@pve:")
 	stopped := proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
@@ -118,7 +118,7 @@ func TestEnrich(t *testing.T) {
 	}
 }
 
-// TestMayBeCreatingOfOthers tells of no clone of a VM that the Machine may not clone, though its annotations name that.
+// TestMayBeCreatingOfOthers checks that no clone is reported of a VM that the Machine may not clone, though its annotations name that VM.
 func TestMayBeCreatingOfOthers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -147,8 +147,7 @@ func TestMayBeCreatingOfOthers(t *testing.T) {
 	}
 }
 
-// TestFirstLook has a VM looked at for the first time that was started or stopped since its node reported it, and nobody is known to have
-// done that.
+// TestFirstLook reads a VM for the first time that was started or stopped since its node reported it, without a known task.
 func TestFirstLook(t *testing.T) {
 	on, off := "powerState: Running", "powerState: Stopped"
 	cases := map[string]struct {
@@ -216,8 +215,8 @@ func TestFirstLook(t *testing.T) {
 	}
 }
 
-// TestStatusSinceReport has a provider begin while the list of a cluster tells of VMs what their nodes reported before they were started or
-// stopped, and the tasks that did it are no longer listed.
+// TestStatusSinceReport starts a provider while the list of a cluster shows VMs as their nodes reported them before they were started or stopped, and
+// the tasks that did it are no longer listed.
 func TestStatusSinceReport(t *testing.T) {
 	cases := map[string]struct {
 		reason       string

@@ -29,8 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// The VM of a Machine that is being deleted is believed to be gone with its node only
-// where the list that lacks it is the whole cluster's.
+// TestGoneWithNode checks that the VM of a Machine that is being deleted counts as removed with its node only if the list that lacks it is that of
+// the whole cluster.
 func TestGoneWithNode(t *testing.T) {
 	forbidden := refused(403, "Permission check failed (/, Sys.Audit)")
 	cases := map[string]struct {
@@ -70,8 +70,7 @@ func TestGoneWithNode(t *testing.T) {
 	}
 }
 
-// PVE keeps the configurations of VMs whose node was removed from the cluster, and lists
-// them with an unknown status.
+// TestLeftBehind covers VMs whose node was removed from the cluster: PVE keeps their configurations, and lists them with an unknown status.
 func TestLeftBehind(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
@@ -90,7 +89,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// A node whose daemon hangs is unknown to the cluster, and answers.
+// TestUnknownNode covers a node whose daemon hangs: the cluster shows it as unknown, but it answers.
 func TestUnknownNode(t *testing.T) {
 	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) }))
 	b.vms[10000], b.nodes[0].Status = ourVM("running"), "unknown"
@@ -99,7 +98,7 @@ func TestUnknownNode(t *testing.T) {
 	}
 }
 
-// A node that is lost takes the creation of a VM along: the condition says what comes of it.
+// TestCreationLostWithNode checks the condition of a VM whose creation was lost with its node.
 func TestCreationLostWithNode(t *testing.T) {
 	const creating, complete = "the VM was being created there", "the VM is complete, and is set up when the node is back"
 	cases := map[string]struct {

@@ -16,26 +16,23 @@ limitations under the License.
 
 // Package machine manages virtual machines of Proxmox VE. To learn how, read:
 //
-//   - external.go: Observe, which finds the VM, proves that it belongs to the Machine,
-//     and plans; initialize.go runs before it, and package claims decides whose VM it is.
-//   - plan.go: what has to be done to a VM, and update.go, which runs the first of it.
-//     Package qemu knows the options; each kind of step beside them has a file, feature_*.go.
-//   - observe_missing.go, create_choose.go and create_check.go: what is decided while there is no VM,
-//     with image_ref.go and package nodechoice; create.go carries it out.
-//   - delete.go, with what a deletion waits for.
-//   - up_to_date.go: what users see of what the VM lacks and waits for.
+//   - external.go: Observe, which finds the VM, proves that it belongs to the Machine, and plans. initialize.go runs before it, and package claims
+//     decides which Machine owns the VM.
+//   - plan.go: the changes that a VM needs, and update.go, which carries out the first of them. Package qemu knows the options. Each kind of step apart
+//     from these has a file, feature_*.go.
+//   - observe_missing.go, create_choose.go and create_check.go: the decisions while there is no VM, with image_ref.go and package nodechoice. create.go
+//     carries them out.
+//   - delete.go: the deletion, and what it waits for.
+//   - up_to_date.go: how users see what the VM lacks and waits for.
 //
-// What does not depend on one reconcile is in packages below this one, which do not import it:
-// object and conditions have the vocabulary, scheduler, source, images, secretref and password
-// ask Kubernetes and the cluster, preflight, power and restart decide, rules and replication
-// act, and events has the events.
+// The parts that do not depend on one reconcile are in packages below this one, which do not import it: object and conditions have the vocabulary,
+// scheduler, source, images, secretref and password query Kubernetes and the cluster, preflight, power and restart decide, rules and replication act,
+// and events has the events.
 //
-// No call waits for a task of PVE: package taskwatch wakes the Machine when its task has
-// ended, and package tasktrack remembers the outcome. A reconcile does not always read
-// the VM either: package lookup decides from what package vmcache holds. Package agentpoll
-// asks the guests, and package guestagent keeps what they answer and when they are asked next. All of that is
-// a cache only. What must survive a restart of the provider is in annotations, written before
-// the call that they are about; package object restores those that were removed.
+// No call waits for a task of PVE: package taskwatch wakes the Machine when its task has ended, and package tasktrack remembers the outcome. Not every
+// reconcile reads the VM either: package lookup decides from the contents of package vmcache. Package agentpoll queries the guests, and package guestagent
+// keeps their answers and the time of the next query. All of these are only caches. State that must survive a restart of the provider is in annotations,
+// written before the call that they describe. Package object restores annotations that were removed.
 package machine
 
 import (
@@ -93,7 +90,7 @@ import (
 // A Machine of either scope.
 type Machine = object.Machine
 
-// A Client does to PVE what a Machine needs done.
+// A Client makes the calls to PVE that a Machine needs.
 type Client interface {
 	storageClient
 	taskClient
@@ -104,14 +101,14 @@ type Client interface {
 	vmCreator
 	agentClient
 	replication.Client
-	rollback.Client // It reads the configuration and the status too.
+	rollback.Client // It also reads the configuration and the status.
 	restore.Client
 	configClient
 
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }
 
-// A configClient changes the configuration of VMs, and reads what of that is pending.
+// A configClient changes the configuration of VMs, and reads its pending changes.
 type configClient interface {
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Configure(ctx context.Context, ref proxmox.Ref, change proxmox.Change) error
@@ -120,7 +117,7 @@ type configClient interface {
 	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
 }
 
-// A storageClient has what VMs are made from and plugged into.
+// A storageClient reads snapshots and volumes that VMs are created from, and manages the volumes that they attach.
 type storageClient interface {
 	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
 	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
@@ -129,22 +126,21 @@ type storageClient interface {
 	DeleteVolume(ctx context.Context, node, volume string) (proxmox.UPID, error)
 }
 
-// A taskClient is the part of a Client that tells of tasks.
+// A taskClient is the part of a Client that reads tasks.
 type taskClient interface {
 	taskwatch.Client
 
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 }
 
-// An agentClient is the part of a Client that asks guests, and for what it may ask.
+// An agentClient is the part of a Client that queries guests, and reads which queries it may send.
 type agentClient interface {
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
 	ReadFile(ctx context.Context, ref proxmox.Ref, path string) (string, error)
 }
 
-// A vmCreator is the part of a Client that creates VMs, and reserves the places of the tasks that
-// do so in the limit of a node.
+// A vmCreator is the part of a Client that creates VMs, and reserves places for the tasks that do so in the limit of a node.
 type vmCreator interface {
 	VMIDTaken(ctx context.Context, vmid int) (bool, error)
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
@@ -153,7 +149,7 @@ type vmCreator interface {
 	ReserveClone(source proxmox.Ref, newID int) error
 }
 
-// An Inventory answers what all Machines of a cluster ask.
+// An Inventory answers queries that all Machines of a cluster share.
 type Inventory interface {
 	lookup.Inventory
 	taskwatch.Inventory
@@ -167,8 +163,7 @@ type Inventory interface {
 	BlockVMID(id int)
 }
 
-// clusterInfo is the part of an Inventory that knows which cluster it is of, and what the
-// user may do there.
+// clusterInfo is the part of an Inventory that knows its cluster, and what the user may do there.
 type clusterInfo interface {
 	Privileges(ctx context.Context, path string) (proxmox.Privileges, error)
 	PrivilegesOn(ctx context.Context, path string) (proxmox.Privileges, error)
@@ -177,8 +172,7 @@ type clusterInfo interface {
 	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 }
 
-// An infraReader is the part of an Inventory that knows what VMs are made from and
-// attached to, and what they are told by.
+// An infraReader is the part of an Inventory that reads the resources that VMs are created from and attached to, and the rules that govern VMs.
 type infraReader interface {
 	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
@@ -193,11 +187,10 @@ type infraReader interface {
 	Replications(ctx context.Context, maxAge time.Duration) ([]proxmox.Replication, error)
 }
 
-// mostWoken is how many Machines may be woken before anybody has to wait.
+// mostWoken is how many Machines may be woken before callers must wait.
 const mostWoken = 64
 
-// Setup adds a controller of Machines of one scope to the manager. The Scheduler is
-// what it shares with that of the other scope.
+// Setup adds a controller of Machines of one scope to the manager. The Scheduler is shared with the controller of the other scope.
 func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.Scheduler, from Dependencies) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], mostWoken)
 	c := &connector{
@@ -259,15 +252,14 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 	})
 }
 
-// imagesOf returns what reads the Images of Machines, as far as these may know of them.
+// imagesOf returns the reader of the Images of Machines, limited to Images that these may know of.
 func imagesOf(mgr ctrl.Manager, o kind.Options, id kind.Identity, from Dependencies) images.Reader {
 	return images.Reader{
 		Kube: mgr.GetClient(), Object: from.Image, MachineKind: id.GroupVersionKind, Tenant: o.Connections.NamedTenant, SameTenant: o.SameTenant(),
 	}
 }
 
-// forgetGone forgets Machines that are gone without having been looked at any more, as
-// those are whose VM stays.
+// forgetGone forgets deleted Machines that were not reconciled again, such as those whose VM stays.
 func (c *connector) forgetGone(all cache.Informers, of client.Object) error {
 	return kind.OnDeleted(all, of, func(gone client.Object) {
 		if m, ok := gone.(Machine); ok {
@@ -277,7 +269,7 @@ func (c *connector) forgetGone(all cache.Informers, of client.Object) error {
 	})
 }
 
-// shared is what the reconciles of all Machines of one scope share.
+// shared is the state that the reconciles of all Machines of one scope share.
 type shared struct {
 	object        client.Object // An empty Machine of the same scope.
 	images        images.Reader
@@ -303,7 +295,7 @@ type shared struct {
 	now           func() time.Time
 }
 
-// forget forgets what is remembered of a Machine that is gone.
+// forget drops what is remembered of a deleted Machine.
 func (s *shared) forget(m Machine) {
 	s.tasks.Forget(m)
 	s.passwords.Forget(m)
@@ -314,8 +306,7 @@ func (s *shared) forget(m Machine) {
 	s.told.Forget(m)
 }
 
-// waker wakes a Machine. Each is kept as long as its Machine is, and so holds on to its
-// name only.
+// waker returns a function that wakes a Machine. It is kept as long as its Machine, and therefore holds only the Machine's name.
 func (s *shared) waker(m Machine) func() {
 	wake, object, uid, name := s.wake, s.object, m.GetUID(), client.ObjectKeyFromObject(m)
 	return func() {
@@ -327,20 +318,20 @@ func (s *shared) waker(m Machine) func() {
 	}
 }
 
-// A connector makes the external of each reconcile.
+// A connector creates the external of each reconcile.
 type connector struct {
 	*shared
 
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
 	sharing func(context.Context, []string) func(resource.Managed) bool
 
-	// isolation makes what keeps the tenants apart that share the cluster of a connection, for one look.
+	// isolation creates the check that separates the tenants which share the cluster of a connection, for one pass.
 	isolation func(ctx context.Context, to *connect.Connection) *connect.Isolation
 
-	// sameTenant makes what reports whether Machines are of one tenant.
+	// sameTenant creates the function that reports whether Machines belong to one tenant.
 	sameTenant func(ctx context.Context) connect.SameTenantFunc
 
-	// tenantFor returns the tenant of another Machine and whether it is enforced, and signedUUID the UUID that is signed to be that of its VM.
+	// tenantFor returns the tenant of another Machine and whether it is enforced. signedUUID returns the UUID that is signed as that of its VM.
 	tenantFor  func(ctx context.Context, other resource.Managed, to *connect.Connection) (t *tenancy.Tenant, enforced bool, err error)
 	signedUUID func(ctx context.Context, other resource.Managed, to *connect.Connection) string
 
@@ -388,7 +379,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 	return e, nil
 }
 
-// connectTo makes what asks a cluster.
+// connectTo creates the clients and checks that query a cluster.
 func (e *external) connectTo(client Client, inventory Inventory) {
 	e.client, e.inventory = client, inventory
 	e.reads = secretref.NewReads(e.kube)
@@ -408,26 +399,26 @@ func (c *connector) quotaOf(to *connect.Connection) tenant.Quota {
 	}
 }
 
-// sharesWith makes the function that finds who else uses the cluster.
+// sharesWith returns the function that finds which other resources use the cluster.
 func (c *connector) sharesWith(to *connect.Connection) func(context.Context) func(resource.Managed) bool {
 	return func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) }
 }
 
-// An isolationFunc makes what keeps the tenants of a cluster apart, for one look at many resources.
+// An isolationFunc creates the check that separates the tenants of a cluster, for one pass over many resources.
 type isolationFunc func(context.Context) nodechoice.Isolation
 
-// specCounts makes what reports whether the spec of another resource counts for a Machine.
+// specCounts returns the function that reports whether the spec of another resource counts for a Machine.
 func (f isolationFunc) specCounts(ctx context.Context, m Machine) func(resource.Managed) bool {
 	i := f(ctx)
 	return func(other resource.Managed) bool { return i.SpecCounts(m, other) }
 }
 
-// guestCounts makes what reports whether a guest counts as the VM of a Machine.
+// guestCounts returns the function that reports whether a guest counts as the VM of a Machine.
 func (f isolationFunc) guestCounts(ctx context.Context) func(resource.Managed, proxmox.Guest) bool {
 	return f(ctx).GuestCounts
 }
 
-// tenantsBy makes the function that finds the tenant of another Machine; nil where nothing is refused.
+// tenantsBy returns the function that finds the tenant of another Machine, or nil where nothing is refused.
 func (c *connector) tenantsBy(to *connect.Connection) func(context.Context, Machine) (*tenancy.Tenant, bool, error) {
 	if !connect.Enforces(to.Config) {
 		return nil
@@ -437,7 +428,7 @@ func (c *connector) tenantsBy(to *connect.Connection) func(context.Context, Mach
 	}
 }
 
-// signedUUIDsBy makes the function that finds the UUID which is signed to be that of another Machine's VM.
+// signedUUIDsBy returns the function that finds the UUID which is signed as that of another Machine's VM.
 func (c *connector) signedUUIDsBy(to *connect.Connection) func(context.Context, Machine) string {
 	return func(ctx context.Context, other Machine) string { return c.signedUUID(ctx, other, to) }
 }
@@ -453,7 +444,7 @@ type Dependencies struct {
 	// Volumes reads the Volumes that Machines list. The zero value reads none.
 	Volumes volumes.Reader
 
-	// Images tells of changed Images, and Backups of changed Backups.
+	// Images reports changed Images, and Backups changed Backups.
 	Images  *images.Notifier
 	Backups *restore.Notifier
 
@@ -464,7 +455,7 @@ type Dependencies struct {
 // findWaiting finds the Machines that wait for another resource.
 type findWaiting func(ctx context.Context, kube client.Reader, list resource.ManagedList, resource client.ObjectKey) ([]Machine, error)
 
-// wakes makes the function that wakes the Machines which wait for a resource.
+// wakes returns the function that wakes the Machines which wait for a resource.
 func wakes[T resource.Managed](c *connector, list resource.ManagedList, find findWaiting) func(T) {
 	return func(mg T) {
 		key := client.ObjectKeyFromObject(mg)
@@ -482,8 +473,8 @@ func (c *connector) wakeWaitingFor(list resource.ManagedList, key client.ObjectK
 	}
 }
 
-// followWith makes the functions that have a Machine woken from now on when what it
-// refers to changes, and no more once it is gone.
+// followWith returns the functions that begin and end waking a Machine whenever a resource that it refers to changes. leave is called once the
+// Machine is deleted.
 func (c *connector) followWith(to *connect.Connector, kind schema.GroupKind) (follow, leave func(Machine)) {
 	to.OnChange(kind, c.wakeKey)
 	key := func(m Machine) connect.Key { return connect.Key{ObjectKey: client.ObjectKeyFromObject(m), Kind: kind} }

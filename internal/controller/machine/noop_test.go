@@ -29,9 +29,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// A reconcile of an unchanged VM writes nothing, whether the VM is read or known. hack/noop-cost
-// compares the coverage of this test with that of what comes before the reconcile. The VM has two options, or what most have: a disk, a NIC,
-// a guest agent, and a user of cloud-init.
+// TestNoOp checks that a reconcile of an unchanged VM writes nothing, whether the VM is read or cached. hack/noop-cost compares the coverage of this
+// test with that of everything before the reconcile. The VM has two options, or what most VMs have: a disk, a NIC, a guest agent, and a user of
+// cloud-init.
 func TestNoOp(t *testing.T) {
 	for name, tc := range map[string]struct {
 		bench  func(*testing.T) *bench
@@ -82,7 +82,7 @@ func twoOptions(t *testing.T) *bench {
 	return b
 }
 
-// usualOptions has a VM with the options that most have.
+// usualOptions has a VM with the options that most VMs have.
 func usualOptions(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) {

@@ -43,8 +43,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// observeMissing is the observation where there is no VM. If it may be created, all is
-// decided and checked here, where conditions can be shown.
+// observeMissing returns the observation where there is no VM. If the VM may be created, everything is decided and checked here, where conditions can
+// be shown.
 func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	e.vm = nil
 	recordTask(m, e.tasks)
@@ -67,8 +67,8 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 	return managed.ExternalObservation{ConnectionDetails: e.password.Publish(nil)}, err
 }
 
-// observeLostCreation is the observation of a Machine that is being deleted while Proxmox VE may still carry out the call that creates its VM: nothing would
-// remove that VM later.
+// observeLostCreation returns the observation of a Machine that is being deleted while Proxmox VE may still carry out the call that creates its VM:
+// nothing would remove that VM later.
 func observeLostCreation(m Machine, id qemu.Identity, p *plan) (managed.ExternalObservation, error) {
 	m.Observation().Annotations = object.PersistedAnnotations(m)
 	p.waitReason = kind.Wait(kind.Held(errors.Errorf(
@@ -76,9 +76,8 @@ func observeLostCreation(m Machine, id qemu.Identity, p *plan) (managed.External
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-// observeCleanup is the observation of a Machine that is being deleted and has no VM.
-// The images that were made for the VM are part of it, but for those that the VM has which
-// is there now: it may be the same one with another UUID, and would not start without.
+// observeCleanup returns the observation of a Machine that is being deleted and has no VM. It removes the images that were created for the VM, except
+// for images of the VM that now has the VMID: it may be the same VM with another UUID, and would not start without them.
 func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Config) (managed.ExternalObservation, error) {
 	var err error
 	if e.planned.orphanedRules, err = e.rules(m).Orphaned(ctx, m); err != nil || len(e.planned.orphanedRules) > 0 {
@@ -100,7 +99,7 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 	return managed.ExternalObservation{}, nil
 }
 
-// checkCreatable decides how the VM is created, or shows why it cannot be. The VMID is taken if a VM was seen that has it and is somebody else's.
+// checkCreatable decides how the VM is created, or shows why it cannot be. taken is true if a VM was seen that has the VMID and another owner.
 func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identity, taken bool) error {
 	c, err := e.decideCreation(ctx, m, id, taken)
 	if err != nil {
@@ -112,7 +111,7 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	return nil
 }
 
-// decideCreation decides how the VM is created, and keeps what it needs: room in the quota, addresses, and the turn of its task.
+// decideCreation decides how the VM is created, and reserves what it needs: room in the quota, addresses, and the turn of its task.
 func (e *external) decideCreation(ctx context.Context, m Machine, id qemu.Identity, taken bool) (*creation, error) {
 	failed := e.tasks.BackoffReason(m)
 	lost := proxmox.IsAlreadyExists(failed) && object.MayReplaceVMID(m)
@@ -129,10 +128,10 @@ func (e *external) decideCreation(ctx context.Context, m Machine, id qemu.Identi
 	}
 	c.vmidTaken, c.first, c.lost = taken || lost, meta.GetExternalCreatePending(m).IsZero(), lookup.LostCreation(m)
 	if lost || taken && create.wasRejected(m, id) {
-		c.rejected = id.VMID // The task found out: somebody has it whom we may not see.
+		c.rejected = id.VMID // The task has shown that a guest has it which we may not see.
 	}
 	if err := create.admit(ctx, m, c); err != nil {
-		e.scheduler.Release(m) // The node is for those that are made meanwhile.
+		e.scheduler.Release(m) // The node is released for VMs that are created meanwhile.
 		return nil, err
 	}
 	if lost {
@@ -141,7 +140,7 @@ func (e *external) decideCreation(ctx context.Context, m Machine, id qemu.Identi
 	return c, create.reserveTask(c)
 }
 
-// showUncreatable shows why the VM is not created: it waits for something, or cannot be as the spec has it.
+// showUncreatable shows why the VM is not created: it waits for something, or cannot be created as the spec has it.
 func showUncreatable(m Machine, why error) {
 	if conditions.SetSourceWait(m, why) {
 		return
@@ -156,13 +155,14 @@ func showUncreatable(m Machine, why error) {
 	conditions.SetRejection(m, why)
 }
 
-// wasRejected reports whether the last task of ours has failed since somebody else has the VMID.
+// wasRejected reports whether our last task has failed because another guest has the VMID.
 func (e creator) wasRejected(m Machine, id qemu.Identity) bool {
 	t, ended := e.tasks.Last(m)
 	return ended && proxmox.TakenVMID(t.Err()) == id.VMID
 }
 
-// admit finds whether there is room in the quota for the VM, and claims its addresses if so: a Machine that waits for room takes none from others.
+// admit checks whether there is room in the quota for the VM, and claims its addresses if so: a Machine that waits for room takes no addresses from
+// others.
 func (e creator) admit(ctx context.Context, m Machine, c *creation) error {
 	if err := e.tenant.Room(ctx, m, c.Desired, c.sourceConfig(), c.place()); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (e creator) admit(ctx context.Context, m Machine, c *creation) error {
 	return e.spec.pooled.Wait()
 }
 
-// reserveTask keeps the turn of the task that is about to make the VM.
+// reserveTask reserves the turn of the task that is about to create the VM.
 func (e creator) reserveTask(c *creation) error {
 	if c.source == nil {
 		return e.client.ReserveCreate(proxmox.Ref{Node: c.madeOn, VMID: c.Identity.VMID})
@@ -181,8 +181,8 @@ func (e creator) reserveTask(c *creation) error {
 	return e.client.ReserveClone(c.source.Ref(), c.Identity.VMID)
 }
 
-// observePartialDestroy is the observation of a VM that is being destroyed, and of what is left where
-// that has died: nobody but root on the node removes it.
+// observePartialDestroy returns the observation of a VM that is being destroyed, or of the remains of a destruction that was interrupted, which only
+// root on the node can remove.
 func observePartialDestroy(m Machine, v *vmstate.VM, tasksBefore tasktrack.View) (managed.ExternalObservation, error) {
 	busy, err := tasksBefore.Busy(v.VMID)
 	if err != nil {
@@ -200,9 +200,8 @@ func observePartialDestroy(m Machine, v *vmstate.VM, tasksBefore tasktrack.View)
 	return managed.ExternalObservation{}, err
 }
 
-// observeForeign is the observation of a VM that is somebody else's. It is as if there
-// were none: a VMID that we chose is exchanged, one that the user named is a
-// conflict.
+// observeForeign returns the observation of a VM that has another owner. It is treated as if there were none: a VMID that we chose is replaced, one
+// that the user named is a conflict.
 func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	busy, err := e.tasksBefore.Busy(id.VMID)
 	if why := restore.Overwritten(m, id, e.vm, busy); why != "" && e.tenant.MayName(ctx, m, id.VMID) {
@@ -228,8 +227,7 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 	return managed.ExternalObservation{}, err
 }
 
-// observeConflict is the observation of a VM that is another Machine's: as if there were
-// none, which is not to be created either.
+// observeConflict returns the observation of a VM that is another Machine's, as if there were none and none may be created.
 func (s *shared) observeConflict(m Machine, err error) (managed.ExternalObservation, error) {
 	if claims.IsConflict(err) && meta.WasDeleted(m) {
 		if claims.IsLeftBehind(err) {
@@ -242,7 +240,7 @@ func (s *shared) observeConflict(m Machine, err error) (managed.ExternalObservat
 	return managed.ExternalObservation{}, err
 }
 
-// observeRefused is the observation of a Machine that is being deleted and whose VM is none of its tenant's: that stays.
+// observeRefused returns the observation of a Machine that is being deleted and whose VM does not belong to its tenant: that VM stays.
 func (e *external) observeRefused(ctx context.Context, m Machine, id qemu.Identity, why error) (managed.ExternalObservation, error) {
 	seen, err := e.observeForeign(ctx, m, id)
 	if err == nil && !seen.ResourceExists {

@@ -242,7 +242,7 @@ func diskCases() []optionCase {
 	}
 }
 
-// cdromCases are CD-ROM drives and what is in them, which a running VM sees at once.
+// cdromCases are CD-ROM drives and their media, which a running VM sees at once.
 func cdromCases() []optionCase {
 	const debian, windows = "local:iso/debian-13.1.0-amd64-netinst.iso", "nfs:iso/windows-11.iso"
 	drive := func(options string) string { return "cdroms: [{name: a, " + options + "}]" }
@@ -271,8 +271,7 @@ func cdromCases() []optionCase {
 	}
 }
 
-// networkCases are properties of network interfaces and what cloud-init makes of
-// them.
+// networkCases are properties of network interfaces and the options of cloud-init for them.
 func networkCases() []optionCase {
 	nic := func(options string) string {
 		return "networks: [{name: lan, macAddress: 'BC:24:11:00:00:01', " + options + "}]"
@@ -313,8 +312,7 @@ func networkCases() []optionCase {
 	}
 }
 
-// ipConfigCases are options of cloud-init, which needs a drive that the template
-// has.
+// ipConfigCases are options of cloud-init, which needs a drive that the template has.
 func ipConfigCases() []optionCase {
 	nic := func(options string) string { return "networks: [{name: lan, ipConfig: {" + options + "}}]" }
 	const drive = "template: ubuntu-24.04"

@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// volumes of the disk virtio0: the one in force, and the one that is pending.
+// volumes returns the volumes of the disk virtio0: the one in force, and the one that is pending.
 func (r *rig) volumes() (inForce, pending string) {
 	r.Edit(func(st *simulator.State) {
 		g := st.Guests[r.vmid()]
@@ -45,9 +45,8 @@ func volumeOf(disk string) string {
 	return volume
 }
 
-// TestPlacedWithPendingChanges moves and grows disks of a running VM together with
-// changes that wait for its restart. PVE moves and resizes what is in force, and what
-// is pending keeps the volume and the size that it was made with.
+// TestPlacedWithPendingChanges moves and grows disks of a running VM together with changes that wait for its restart. PVE moves and resizes what is
+// in force. What is pending keeps the volume and the size with which it was created.
 func TestPlacedWithPendingChanges(t *testing.T) {
 	const (
 		plain     = "powerState: Running\ndisks: [{name: root, device: virtio0, size: 1G, storage: local-lvm}]"
@@ -92,7 +91,7 @@ func TestPlacedWithPendingChanges(t *testing.T) {
 	}
 }
 
-// TestRemovalReverted has entries come back while their removal waits for a restart.
+// TestRemovalReverted adds entries again while their removal waits for a restart.
 func TestRemovalReverted(t *testing.T) {
 	cases := map[string]struct{ reason, option, with, without, again, added string }{
 		"Network": {
@@ -167,7 +166,7 @@ func TestRemovalReverted(t *testing.T) {
 	}
 }
 
-// TestPendingOfStopped has a guest power itself off while changes wait for a restart, which PVE does not apply then.
+// TestPendingOfStopped lets a guest power itself off while changes wait for a restart, which PVE then does not apply.
 func TestPendingOfStopped(t *testing.T) {
 	const with, without = "hotplug: []\nnetworks: [{name: lan}, {name: dmz}]", "runStrategy: Manual\nhotplug: []\nnetworks: [{name: lan}]"
 	for _, version := range []string{"8.4", "9.2"} {
@@ -191,7 +190,7 @@ func TestPendingOfStopped(t *testing.T) {
 	}
 }
 
-// TestNoDevice has the spec ask for a device that cannot be: all else is shown as ever.
+// TestNoDevice checks that a spec that asks for an impossible device still shows everything else.
 func TestNoDevice(t *testing.T) {
 	known, vm := withDisk("local-lvm:vm-10000-disk-1,size=1G")
 	b := newBench(t, all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Type = new("sata") })))
@@ -214,7 +213,7 @@ func TestNoDevice(t *testing.T) {
 	}
 }
 
-// TestLockedMigration has a VM migrate that is locked: it is said what it waits for.
+// TestLockedMigration checks that a locked VM that is to migrate shows what it waits for.
 func TestLockedMigration(t *testing.T) {
 	b := newBench(t, spec(onNode2))
 	b.vms[10000] = ourVM("running")
@@ -225,8 +224,7 @@ func TestLockedMigration(t *testing.T) {
 	}
 }
 
-// TestDiskToCome has a disk grow that the VM gets at its next start: until then there is
-// nothing that PVE could resize or move.
+// TestDiskToCome grows a disk that the VM gets at its next start: until then there is nothing that PVE could resize or move.
 func TestDiskToCome(t *testing.T) {
 	const (
 		none   = "powerState: Running"
@@ -260,8 +258,7 @@ func TestDiskToCome(t *testing.T) {
 	}
 }
 
-// TestHandEditReverted has people edit what waits for a restart then, of what the spec
-// declares: taking that back leaves nothing to restart the VM for.
+// TestHandEditReverted lets users edit declared options, which then wait for a restart: when that is reverted, nothing remains to restart the VM for.
 func TestHandEditReverted(t *testing.T) {
 	const spec = "powerState: Running\nhotplug: []\nagent: true\ncpu: {cores: 2, numa: false}\nkvm: true\nserialPorts: []\n" +
 		"disks: [{name: root, size: 1G, cache: none}]\nnetworks: [{name: lan, model: virtio}]\nextraConfig: {freeze: '0'}"
@@ -290,7 +287,7 @@ func TestHandEditReverted(t *testing.T) {
 	}
 }
 
-// TestMoveInSnapshot wants a disk elsewhere that a snapshot has. Proxmox VE refuses that as long as the snapshot is there, and is asked once.
+// TestMoveInSnapshot moves a disk that a snapshot has. Proxmox VE refuses that as long as the snapshot exists, and is asked once.
 func TestMoveInSnapshot(t *testing.T) {
 	const spec = "powerState: Stopped\ndisks: [{name: root, device: virtio0, size: 1G, storage: "
 	c := newCluster(t, "9.2")

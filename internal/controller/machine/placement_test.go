@@ -47,14 +47,14 @@ import (
 
 const gib = int64(proxmox.GiB)
 
-// fresh is a Machine that was never tried to be created.
+// fresh is a Machine whose creation was never attempted.
 func fresh(m *namespaced.Machine) {
 	for _, a := range []string{object.AnnotationNode, object.AnnotationDevices, meta.AnnotationKeyExternalCreatePending} {
 		delete(m.Annotations, a)
 	}
 }
 
-// schedulerOf Machines and ProxmoxNodes.
+// schedulerOf returns a Scheduler of Machines and ProxmoxNodes.
 func schedulerOf(t *testing.T, objects ...runtime.Object) *scheduler.Scheduler {
 	t.Helper()
 	s := runtime.NewScheme()
@@ -76,7 +76,7 @@ func proxmoxNode(name string, p v1alpha1.ProxmoxNodeParameters) *namespaced.Prox
 	}
 }
 
-// TestDefaultNodes sees that the candidates of the configuration hold where a spec has none of its own.
+// TestDefaultNodes checks that the candidates of the configuration apply where a spec names none.
 func TestDefaultNodes(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -121,7 +121,7 @@ func TestDefaultNodes(t *testing.T) {
 	}
 }
 
-// TestPreferredNodes sees that what the configuration prefers comes first, and excludes no other node.
+// TestPreferredNodes checks that the preferred nodes of the configuration come first, and exclude no other node.
 func TestPreferredNodes(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
@@ -153,7 +153,7 @@ func TestPreferredNodes(t *testing.T) {
 	}
 }
 
-// placed is a spec with rules of placement.
+// placed returns a spec with rules of placement.
 func placed(rules v1alpha1.MachinePlacement) v1alpha1.MachineParameters {
 	return v1alpha1.MachineParameters{Placement: &rules}
 }
@@ -533,8 +533,7 @@ func TestKeptVMIDs(t *testing.T) {
 	}
 }
 
-// TestNoHerd creates Machines one after the other while PVE does not show any of
-// them yet.
+// TestNoHerd creates Machines one after the other while PVE does not show any of them yet.
 func TestNoHerd(t *testing.T) {
 	var objects []runtime.Object
 	var benches []*bench
@@ -615,7 +614,7 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
-// A Machine that has no place has no finalizer either: it goes without a word.
+// TestWaitingGone checks that a Machine that has no place has no finalizer either, and is deleted silently.
 func TestWaitingGone(t *testing.T) {
 	for name, again := range map[string]bool{"Deleted": false, "MadeAnew": true} {
 		t.Run(name, func(t *testing.T) {

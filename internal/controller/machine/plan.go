@@ -47,20 +47,20 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A plan is what has to be done to a VM.
+// A plan lists the changes that a VM needs.
 type plan struct {
 	desired
 
 	// annotations to write before anything is done.
 	annotations map[string]string
 
-	// staleImages are NoCloud images that are no longer of use.
+	// staleImages are NoCloud images that are no longer used.
 	staleImages []nocloud.Ref
 
-	// waitReason is why what is left of a VM that is gone cannot be removed yet.
+	// waitReason is why the remains of a VM that no longer exists cannot be removed yet.
 	waitReason error
 
-	// orphanedRules are what is left of HA's rules of a VM that is gone.
+	// orphanedRules are the steps that remove the remains of HA's rules of a VM that no longer exists.
 	orphanedRules []harules.Step
 
 	// rejections are why the spec cannot be carried out.
@@ -69,10 +69,10 @@ type plan struct {
 	// change of options.
 	change qemu.Difference
 
-	// move is the migration that the spec asks for; without a target if it asks for none.
+	// move is the migration that the spec asks for. It has no target if the spec asks for none.
 	move migration.Migration
 
-	// capacity of storages for disks that are made or grow.
+	// capacity of storages for disks that are created or grow.
 	capacity capacity.Fit
 
 	// deferred is the part of the change that waits for disks to move or to grow.
@@ -84,8 +84,7 @@ type plan struct {
 	heldPower power.Change
 	heldFor   string
 
-	// crashes are how often in a row the VM has stopped soon after its start, if its next one
-	// waits for that, until nextStart.
+	// crashes is how often in a row the VM has stopped soon after its start, if its next start waits for that, until nextStart.
 	crashes   int
 	nextStart time.Time
 	restart   restart.Decision
@@ -94,30 +93,30 @@ type plan struct {
 	// laterAction is an action that waits for the guest to boot.
 	laterAction *v1alpha1.MachinePowerAction
 
-	// acts are the last ones of each kind that were asked for.
+	// acts are the last requested acts of each kind.
 	acts []actRecord
 }
 
-// A step is a call to PVE that changes what is no option of the configuration.
+// A step is a call to PVE that changes something other than an option of the configuration.
 type step struct {
 	// difference is what the step changes.
 	difference v1alpha1.MachinePendingChange
 
-	// call may start a task, which the rest of the plan then waits for. Nil if there is
-	// nothing to call: the call of another step makes the change too, or it waits.
+	// call may start a task, which the rest of the plan then waits for. It is nil if there is nothing to call: the call of another step makes the change
+	// too, or the step waits.
 	call func(context.Context) (proxmox.UPID, error)
 
-	// atNextStart is true for what waits for the VM's next start.
+	// atNextStart is true for a change that waits for the VM's next start.
 	atNextStart bool
 
-	// reportsResult is true if the call reports its result itself.
+	// reportsResult is true if the call itself reports its result.
 	reportsResult bool
 
-	// needsDigest steps carry the digest of the configuration that was looked at. They
-	// wait for the next look if it has been changed since.
+	// needsDigest is true if the step sends the digest of the configuration that was read. The step waits for the next reconcile if the configuration
+	// has changed since.
 	needsDigest bool
 
-	// specAlone is true if the spec alone decides about what differs: if the VM was up to date, others have changed it.
+	// specAlone is true if the difference depends on the spec alone: if the VM was up to date, others have changed it.
 	specAlone bool
 
 	// lockFree is true if the call needs no lock of the VM.
@@ -126,15 +125,14 @@ type step struct {
 
 func (o step) due() bool { return !o.atNextStart }
 
-// empty reports whether there is nothing to do now. What waits for the VM's next start is
-// shown only.
+// empty reports whether there is nothing to do now. Changes that wait for the VM's next start are only shown.
 func (p plan) empty() bool {
 	return len(p.annotations) == 0 && len(p.rejections) == 0 && p.change.Empty() && !slices.ContainsFunc(p.steps, step.due) && len(p.staleImages) == 0 &&
 		p.power == power.Keep && !p.restart.Due && p.action == nil
 }
 
-// splitByLock splits the plan into the part for which PVE takes no lock of the VM, which continues while the VM reboots, and the other
-// differences except the power state. A plan with rejections has no lock-free part.
+// splitByLock splits the plan into the part for which PVE takes no lock of the VM, which continues while the VM reboots, and the other differences
+// except the power state. A plan with rejections has no lock-free part.
 func (p plan) splitByLock() (lockFree, locking plan) {
 	if len(p.rejections) > 0 {
 		return plan{}, p
@@ -160,43 +158,42 @@ func (p plan) due(tasks *tasktrack.Tracker, m Machine) plan {
 	return lockFree
 }
 
-// call is the call that changes the options.
+// call returns the call that changes the options.
 func (p plan) call(v *vmstate.VM) proxmox.Change {
 	return proxmox.Change{Set: p.change.Set, Delete: p.change.Delete, Digest: v.Digest}
 }
 
-// allowedDuringLock reports whether the lock of a VM lets the plan be carried out. One that is
-// suspended takes nothing but the call that resumes it.
+// allowedDuringLock reports whether the lock of a VM allows the plan to be carried out. A suspended VM accepts only the call that resumes it.
 func (p plan) allowedDuringLock(v *vmstate.VM) bool {
 	return v.Lock() == "" || v.Suspended() && (p.power == power.On || p.action != nil)
 }
 
-// proceeds reports whether something of the plan can be done: beside what the VM's lock allows, images are removed that a suspended VM does
-// not have, and what was decided is noted where nothing has to be done to it, as for a disk that has another name.
+// proceeds reports whether some of the plan can be carried out. In addition to what the VM's lock allows, images that a suspended VM does not have
+// are removed, and decisions that need no change of the VM are recorded, such as another name of a disk.
 func (p plan) proceeds(v *vmstate.VM) bool {
 	return p.allowedDuringLock(v) || v.Suspended() && (len(p.staleImages) > 0 || p.onlyNotes())
 }
 
-// onlyStarts reports whether the VM is as it is to be, and is to be started.
+// onlyStarts reports whether the VM needs no change except to be started.
 func (p plan) onlyStarts() bool {
 	started := p.power == power.On
 	p.power = power.Keep
 	return started && p.empty()
 }
 
-// onlyNotes reports whether the VM is as it is to be, beside what is noted of it.
+// onlyNotes reports whether the VM needs no change except in the annotations.
 func (p plan) onlyNotes() bool {
 	p.annotations = nil
 	return p.empty()
 }
 
-// dependsOnStatus reports whether what is to be done is right only for a VM that runs, or for one that does not.
+// dependsOnStatus reports whether the plan is right only for a VM that runs, or only for one that does not.
 func (p plan) dependsOnStatus() bool {
 	return p.power != power.Keep || p.restart.Due || p.action != nil || slices.ContainsFunc(p.steps, func(s step) bool { return s.due() && !s.lockFree })
 }
 
-// planRead plans for a VM that was read. A status that the cluster's list has told is read before anything is done that depends on it: the
-// VM may have been started or stopped since its node reported it last.
+// planRead plans for a VM that was read. If its status is from the cluster's list, the status is read before any step that depends on it: the VM may
+// have been started or stopped since its node last reported it.
 func (e *external) planRead(ctx context.Context, m Machine, id qemu.Identity) error {
 	err := e.planVM(ctx, m, id)
 	if err != nil || !e.vm.StatusListed || !meta.WasDeleted(m) && !e.planned.dependsOnStatus() {
@@ -211,7 +208,7 @@ func (e *external) planRead(ctx context.Context, m Machine, id qemu.Identity) er
 	return e.planVM(ctx, m, id)
 }
 
-// A planner finds what separates the VM from the spec.
+// A planner finds the differences between the VM and the spec.
 type planner struct {
 	spec        specReader
 	features    []feature
@@ -227,7 +224,7 @@ type planner struct {
 	sharesCluster func(context.Context) func(resource.Managed) bool
 }
 
-// planner returns what plans for the VM.
+// planner returns the planner of the VM.
 func (e *external) planner(m Machine) planner {
 	return planner{
 		spec: e.spec(), features: e.features(m), power: e.powerFeature(),
@@ -237,7 +234,7 @@ func (e *external) planner(m Machine) planner {
 	}
 }
 
-// plan plans what brings the VM to the spec.
+// plan plans the changes that bring the VM to the spec.
 func (e planner) plan(ctx context.Context, m Machine, id qemu.Identity, p *plan) error {
 	d := e.spec.desired(m, id)
 	disks, err := e.volumes.Resolve(ctx, m, d.MachineParameters, volumes.VM{UUID: id.UUID, Node: e.vm.Node, State: e.vm.State}, e.sharesCluster(ctx))
@@ -270,7 +267,7 @@ func (e planner) plan(ctx context.Context, m Machine, id qemu.Identity, p *plan)
 	if d.MachineParameters, d.exceeded, err = e.tenant.Grow(ctx, m, d.Desired, before, e.vm, d.Counted); err != nil {
 		return err
 	}
-	if e.vm.Lock() == "" { // Then all was judged that is left.
+	if e.vm.Lock() == "" { // Then everything that remains was checked.
 		if err := e.addresses.Claim(ctx, m, e.spec.pooled, d.Networks); err != nil {
 			return err
 		}
@@ -325,7 +322,7 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, p *plan) e
 	if err != nil {
 		return err
 	}
-	if busy, _ := e.tasksBefore.Busy(e.vm.VMID); !busy { // What a task takes of a storage is not free any more.
+	if busy, _ := e.tasksBefore.Busy(e.vm.VMID); !busy { // The space that a task takes is no longer free.
 		p.capacity, err = e.checks.CheckCapacity(ctx, d.Growths(config), e.vm.Node)
 	}
 	waits := e.spec.bridges.Missing(e.vm.Node, preflight.NewBridges(change, e.vm.Config))
@@ -333,7 +330,7 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, p *plan) e
 	return err
 }
 
-// settledOptions know for which VMs the options were found to be as their specs have them.
+// settledOptions records for which VMs the options were found to be as their specs have them.
 type settledOptions struct {
 	store     *settled.Store
 	vm        *vmstate.VM
@@ -341,9 +338,8 @@ type settledOptions struct {
 	limited   bool // The tenant has a quota.
 }
 
-// unchanged reports whether the options of the VM were found to be as the spec has them,
-// and neither has changed since. What cloud-init is given and what a migration takes out of
-// drives depend on more than that.
+// unchanged reports whether the options of the VM were found to be as the spec has them, and neither has changed since. The data of cloud-init, and
+// the drives that a migration empties, depend on more than that.
 func (o settledOptions) unchanged(m Machine, d desired) bool {
 	if d.CloudInit != nil || meta.WasDeleted(m) {
 		return false
@@ -357,7 +353,7 @@ func (o settledOptions) unchanged(m Machine, d desired) bool {
 	return err == nil && o.store.Is(m, sum)
 }
 
-// keep remembers that the options are as the spec has them, if the plan has nothing to do for them.
+// keep remembers that the options are as the spec has them, if the plan has no change of them.
 func (o settledOptions) keep(m Machine, p plan) {
 	sum, err := o.sum(m, p.desired)
 	waits := len(p.rejections) > 0 || p.exceeded != nil || len(p.Growths(p.Restored(o.vm.State))) > 0
@@ -368,7 +364,7 @@ func (o settledOptions) keep(m Machine, p plan) {
 	o.store.Keep(m, sum)
 }
 
-// sum returns a checksum of all that the difference of options depends on.
+// sum returns a checksum of everything that the difference of options depends on.
 func (o settledOptions) sum(m Machine, d desired) (uint64, error) {
 	return o.store.Sum(
 		d.MachineParameters, d.Identity, d.Tenant, d.CarriedTags, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[object.AnnotationDevices],
@@ -376,7 +372,7 @@ func (o settledOptions) sum(m Machine, d desired) (uint64, error) {
 	)
 }
 
-// wanted is a checksum of what a Machine asks for, with what other objects add to that; 0 if there is none.
+// wanted returns a checksum of what a Machine asks for, including what other objects add to it, or 0 if there is none.
 func (p plan) wanted(m Machine, store *settled.Store) uint64 {
 	sum, err := store.Sum(p.MachineParameters, p.Tenant, p.CarriedTags, p.Defaults, m.GetGeneration())
 	if err != nil {
@@ -385,8 +381,7 @@ func (p plan) wanted(m Machine, store *settled.Store) uint64 {
 	return sum
 }
 
-// currentDigest is the digest of the VM's configuration, or empty if that was changed since
-// it was looked at.
+// currentDigest returns the digest of the VM's configuration, or an empty string if the configuration has changed since it was read.
 func (p plan) currentDigest(v *vmstate.VM) string {
 	if p.change.Empty() {
 		return v.Digest
@@ -394,7 +389,7 @@ func (p plan) currentDigest(v *vmstate.VM) string {
 	return ""
 }
 
-// recordPlan writes what is planned into the observation.
+// recordPlan writes the planned changes into the observation.
 func (p plan) recordPlan(o *v1alpha1.MachineObservation, config qemu.Config) {
 	d := p.change.With(p.deferred)
 	o.Difference = nil

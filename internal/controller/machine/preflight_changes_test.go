@@ -116,7 +116,7 @@ func TestProhibited(t *testing.T) {
 	}
 }
 
-// A VM is not created with what would be refused, and nothing is sent.
+// TestProhibitedCreation checks that a VM is not created with options that would be refused, and no call is sent.
 func TestProhibitedCreation(t *testing.T) {
 	b := newBench(t, nil)
 	b.m.Spec.ForProvider = parameters(t, "extraConfig: {args: -s, cores: '2', lock: backup}")

@@ -26,13 +26,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// lacking is a privilege on a path that is missing.
+// lacking returns a missing privilege on a path.
 func lacking(path, name string) proxmox.Privilege {
 	return proxmox.Privilege{Path: path, Names: []string{name}}
 }
 
-// Nothing is created of which the rest would be refused, nor done to a VM that may not be
-// removed in the end.
+// TestPermit checks that nothing is created if a later step would be refused, and that nothing is done to a VM that may not be removed in the end.
 func TestPermit(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -41,7 +40,7 @@ func TestPermit(t *testing.T) {
 		there   *guest
 		lacks   []proxmox.Privilege
 
-		// want is what is told in the error; nothing is refused if it is empty.
+		// want is part of the error. Nothing is refused if it is empty.
 		want string
 	}{
 		"Create": {reason: "What is permitted is done.", spec: "{}"},
@@ -133,7 +132,7 @@ func TestPermit(t *testing.T) {
 	}
 }
 
-// seeded has an image of ours.
+// seeded is a Machine with one of our images.
 func seeded(m *namespaced.Machine) {
 	m.Annotations[object.AnnotationImages] = "pve1=files:iso/" + qemu.Identity{VMID: 10000, UUID: ourUUID}.NoCloudImageName(strings.Repeat("a", 16))
 }

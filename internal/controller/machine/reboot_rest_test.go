@@ -31,8 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// TestRebootHoldsUp has a spec change after a reboot whose task has ended and before Proxmox VE has started the VM again: it goes on with
-// what takes no lock of the VM, and waits with the rest.
+// TestRebootHoldsUp changes a spec after a reboot whose task has ended and before Proxmox VE has started the VM again. Changes that take no lock of
+// the VM continue, and the rest waits.
 func TestRebootHoldsUp(t *testing.T) {
 	pooled := spec(func(p *v1alpha1.MachineParameters) { p.Pool = new("a") })
 	onBoot := spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })
@@ -47,7 +47,7 @@ func TestRebootHoldsUp(t *testing.T) {
 		pve    func(*bench)
 		during []string
 		after  []string
-		waits  bool // Whether that is told.
+		waits  bool // Whether that is shown.
 		err    string
 	}{
 		"Nothing": {reason: "Proxmox VE starts the VM.", edit: func(*namespaced.Machine) {}, after: []string{"Start 10000"}},
@@ -135,7 +135,7 @@ func TestRebootHoldsUp(t *testing.T) {
 	}
 }
 
-// lookTwice reconciles, has an image that is removed be gone, and reconciles again. An error has to say this.
+// lookTwice reconciles, removes an image that is to be removed, and reconciles again. An error must contain the message.
 func (b *bench) lookTwice(t *testing.T, message string) {
 	t.Helper()
 	for range 2 {

@@ -59,12 +59,12 @@ func observed(m *namespaced.Machine) {
 
 func stopped(m *namespaced.Machine) { m.Spec.ForProvider.PowerState = new(v1alpha1.PowerStateStopped) }
 
-// policies are what a Machine may do.
+// policies sets what a Machine may do.
 func policies(actions ...xpv2.ManagementAction) func(*namespaced.Machine) {
 	return func(m *namespaced.Machine) { m.SetManagementPolicies(actions) }
 }
 
-// rekeyed is a Machine whose UUID somebody has changed since its VM was seen.
+// rekeyed is a Machine whose UUID a user has changed since its VM was seen.
 func rekeyed(m *namespaced.Machine) {
 	m.Annotations[object.AnnotationUUID], m.Status.AtProvider = otherUUID, v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: ourUUID}
 }
@@ -74,7 +74,7 @@ func known(m *namespaced.Machine) {
 	m.Status.AtProvider = v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: ourUUID}
 }
 
-// overwritten is a VM that a backup is restored over, as Proxmox VE shows it, and restores the task that does so.
+// overwritten returns a VM that a backup is restored over, as Proxmox VE shows it, and restores the task that does so.
 func overwritten() *guest {
 	return &guest{node: "pve1", status: "stopped", config: map[string]string{"memory": "128"}}
 }
@@ -91,7 +91,7 @@ func all(changes ...func(*namespaced.Machine)) func(*namespaced.Machine) {
 	}
 }
 
-// A reconcile is one of a Machine: what is seen, what is done about it, and what the user is shown.
+// A reconcile is a test case for a Machine: what is seen, what is done about it, and what the user is shown.
 type reconcile struct {
 	reason  string
 	machine func(*namespaced.Machine)
@@ -128,7 +128,7 @@ func (r reconcile) test(t *testing.T) {
 	}
 }
 
-// runningVM is the outcome for a VM that runs, stoppedVM for one that does not.
+// runningVM returns the outcome for a running VM, stoppedVM for one that does not run.
 func runningVM(o outcome) outcome {
 	o.Exists, o.Phase = true, v1alpha1.MachineRunning
 	o.Created, o.Allocated, o.Network = conditions.ReasonCreationSucceeded, conditions.ReasonAllocationSucceeded, conditions.ReasonNetworkReady
@@ -144,23 +144,23 @@ func stoppedVM(o outcome) outcome {
 	return o
 }
 
-// waiting is the outcome for a VM that is being made.
+// waiting returns the outcome for a VM that is being created.
 func waiting() outcome {
 	return outcome{Exists: true, UpToDate: true, Phase: v1alpha1.MachineCreating, Ready: xpv2.ReasonCreating, Created: conditions.ReasonCreating}
 }
 
-// missing is the outcome where there is no VM and none is to be made.
+// missing returns the outcome where there is no VM and none is to be created.
 func missing() outcome {
 	return outcome{UpToDate: true, Phase: v1alpha1.MachinePending, Ready: xpv2.ReasonUnavailable, Created: conditions.ReasonCreationFailed}
 }
 
-// failed is the outcome where a VM cannot be made.
+// failed returns the outcome where a VM cannot be created.
 func failed(o outcome) outcome {
 	o.Phase, o.Ready = v1alpha1.MachineError, xpv2.ReasonUnavailable
 	return o
 }
 
-// TestReconcileCreation lets there be no VM yet.
+// TestReconcileCreation covers Machines that have no VM yet.
 func TestReconcileCreation(t *testing.T) {
 	cases := map[string]reconcile{
 		"Create": {
@@ -229,7 +229,7 @@ func TestReconcileCreation(t *testing.T) {
 	}
 }
 
-// TestReconcileClone has Machines whose VM is to be like a template.
+// TestReconcileClone covers Machines whose VM is to be cloned from a template.
 func TestReconcileClone(t *testing.T) {
 	cases := map[string]reconcile{
 		"Clone": {
@@ -345,7 +345,7 @@ func TestReconcileClone(t *testing.T) {
 	}
 }
 
-// sentClone has the Machine's VM cloned two minutes ago, by a call that was answered.
+// sentClone is a Machine whose VM was cloned two minutes ago, by a call that was answered.
 func sentClone(m *namespaced.Machine) {
 	m.Annotations[object.AnnotationSource] = "9000"
 	sent := newClock().now().Add(-2 * time.Minute)
@@ -353,13 +353,13 @@ func sentClone(m *namespaced.Machine) {
 	meta.SetExternalCreateSucceeded(m, sent)
 }
 
-// clonesTemplate has somebody clone the template.
+// clonesTemplate lets another client clone the template.
 func clonesTemplate(b *bench) {
 	b.vms[9000] = templateVM()
 	b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "qmclone", ID: "9000", Running: true}}
 }
 
-// TestReconcileUnderWay looks at a VM before it is there as a whole.
+// TestReconcileUnderWay covers VMs that are not complete yet.
 func TestReconcileUnderWay(t *testing.T) {
 	cases := map[string]reconcile{
 		"BeingCreated": {
@@ -413,7 +413,7 @@ func TestReconcileUnderWay(t *testing.T) {
 	}
 }
 
-// TestReconcileIdentity has VMs elsewhere, of others, or not to be seen.
+// TestReconcileIdentity covers VMs on other nodes, of others, or that cannot be seen.
 func TestReconcileIdentity(t *testing.T) {
 	cases := map[string]reconcile{
 		"NoVMID": {
@@ -541,7 +541,7 @@ func TestReconcileIdentity(t *testing.T) {
 	}
 }
 
-// TestReconcileChange has VMs that are other than their spec.
+// TestReconcileChange covers VMs that differ from their specs.
 func TestReconcileChange(t *testing.T) {
 	cases := map[string]reconcile{
 		"Unchanged": {
@@ -628,7 +628,7 @@ func TestReconcileChange(t *testing.T) {
 	}
 }
 
-// TestReconcilePower has VMs that are to run or not to, and such as others are at work on.
+// TestReconcilePower covers VMs that are to run or not to run, and VMs that others are working on.
 func TestReconcilePower(t *testing.T) {
 	cases := map[string]reconcile{
 		"Start": {
@@ -678,7 +678,7 @@ func TestReconcilePower(t *testing.T) {
 	}
 }
 
-// TestReconcileDeletion has Machines that are being deleted.
+// TestReconcileDeletion covers Machines that are being deleted.
 func TestReconcileDeletion(t *testing.T) {
 	cases := map[string]reconcile{
 		"Running": {

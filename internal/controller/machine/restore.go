@@ -35,19 +35,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// backups reads the Backups of the scope.
+// backups returns the reader of the Backups of the scope.
 func (s *shared) backups() restore.Backups {
 	return restore.Backups{Kube: s.kube, GroupVersion: s.images.MachineKind.GroupVersion()}
 }
 
-// backupFinder finds backups in the cluster.
+// backupFinder returns the finder of backups in the cluster.
 func (e *external) backupFinder(ctx context.Context) restore.Finder {
 	return restore.Finder{
 		Backups: e.backups(), Client: e.client, Inventory: e.inventory, Checks: e.checks, SharesCluster: e.sharesCluster(ctx), Tenant: e.tenant,
 	}
 }
 
-// findBackup finds the backup that the spec names, if it names one, and has the VM made on a node that has it.
+// findBackup finds the backup that the spec names, if any, and ensures that the VM is created on a node that has it.
 func (c *creation) findBackup(ctx context.Context, m Machine, backups restore.Finder) error {
 	if c.Restore == nil {
 		return nil
@@ -65,14 +65,13 @@ func (c *creation) findBackup(ctx context.Context, m Machine, backups restore.Fi
 	return nil
 }
 
-// tracker returns the tracker of the calls that restore VMs. PVE gives a VM the identity that it is to have when its restore has ended well, and
-// leaves what it has made if that fails.
+// tracker returns the tracker of the calls that restore VMs. PVE gives a VM its intended identity when its restore has succeeded, and leaves what it
+// has created if the restore fails.
 func (e *external) tracker() restore.Tracker {
 	return restore.Tracker{Kube: e.kube, Client: e.client, Members: e.inventory, Reader: e.reader, Now: e.now, MayName: e.tenant.MayName}
 }
 
-// observeUnfinished is the observation of what a restore has left that failed. It is in the way of
-// the next attempt, and is removed then, or with the Machine.
+// observeUnfinished returns the observation of the remains of a failed restore. They block the next attempt, and are removed then, or with the Machine.
 func (e *external) observeUnfinished(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	busy, err := e.tasksBefore.Busy(id.VMID)
 	if busy || err != nil {
@@ -95,8 +94,8 @@ func (e *external) observeUnfinished(ctx context.Context, m Machine, id qemu.Ide
 	return managed.ExternalObservation{ConnectionDetails: e.password.Publish(nil)}, err
 }
 
-// observeLost is the observation of what a restore in place has left that failed. It is this Machine's still, and
-// nothing is done to it but another restore, or its removal.
+// observeLost returns the observation of the remains of a failed restore in place. They still belong to this Machine, and are only restored again or
+// removed.
 func (e *external) observeLost(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	if busy, err := e.tasksBefore.Busy(id.VMID); busy || err != nil || meta.WasDeleted(m) {
 		return e.observeUnfinished(ctx, m, id)
@@ -120,8 +119,7 @@ func (e *external) observeLost(ctx context.Context, m Machine, id qemu.Identity)
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: len(next.steps) == 0 || !kind.Manages(m)}, nil
 }
 
-// removeUnfinished removes what a restore has left that failed. Its disks PVE has removed itself.
-// How that ends is not counted as an attempt.
+// removeUnfinished removes the remains of a failed restore, whose disks PVE itself has removed. The outcome of the removal is not counted as an attempt.
 func removeUnfinished(ctx context.Context, in Client, w taskwatch.Watch, m Machine, ref proxmox.Ref) error {
 	u, err := in.Delete(ctx, ref, proxmox.DeleteOptions{})
 	if err != nil {

@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// A change that PVE does not keep is said to be in vain, and seldom made again.
+// TestIneffectiveChange checks that a change that PVE does not keep is reported as ineffective, and rarely repeated.
 func TestIneffectiveChange(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) { m.Spec.ForProvider.MachineType = new("q35") })
 	b.vms[10000] = ourVM("running")
@@ -60,8 +60,8 @@ func TestIneffectiveChange(t *testing.T) {
 	}
 }
 
-// A change that PVE drops silently of a VM that does not run is taken to hold at first.
-// When it is found not to, that is said, and it is made ever more seldom.
+// TestChangeDropped checks that a change that PVE silently drops for a VM that does not run at first counts as made. When it is found missing, that
+// is reported, and it is repeated less and less often.
 func TestChangeDropped(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Spec.ForProvider.MachineType, m.Spec.ForProvider.OnBoot = new("q35"), new(true)
@@ -103,7 +103,7 @@ func TestChangeDropped(t *testing.T) {
 	}
 }
 
-// A disk that the VM has had is not replaced by an empty one.
+// TestDiskGone checks that a disk that the VM has had is not replaced by an empty one.
 func TestDiskGone(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Annotations[object.AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true}}`
@@ -116,7 +116,7 @@ func TestDiskGone(t *testing.T) {
 	}
 }
 
-// PVE may find only in the task that the VMID was taken meanwhile.
+// TestVMIDLostInTask covers a VMID that was taken meanwhile, which PVE may find only in the task.
 func TestVMIDLostInTask(t *testing.T) {
 	cases := map[string]struct {
 		reason string

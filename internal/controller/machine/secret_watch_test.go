@@ -38,8 +38,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 )
 
-// TestGoneIsForgotten has a Machine deleted that is never looked at again, as those are
-// whose VM stays: nothing of it is kept, and what it referred to is watched no more.
+// TestGoneIsForgotten deletes a Machine that is never reconciled again, such as one whose VM stays: nothing of it is kept, and the resources that it
+// referred to are no longer watched.
 func TestGoneIsForgotten(t *testing.T) {
 	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) {
 		p.CloudInit = &v1alpha1.MachineCloudInit{UserData: &v1alpha1.CloudInitData{SecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "k"}}}
@@ -60,7 +60,7 @@ func TestGoneIsForgotten(t *testing.T) {
 	}
 	c.follow(b.m)
 	b.reconcile(t.Context())
-	b.tasks.Refused(b.m, errors.New("a task was refused")) // Of a Machine without tasks nothing is remembered.
+	b.tasks.Refused(b.m, errors.New("a task was refused")) // Nothing is remembered of a Machine without tasks.
 	ctx := <-watched
 	if ctx.Err() != nil || b.tasks.Len() != 1 || b.cache.Len() != 1 {
 		t.Fatalf("nothing is known of the Machine: %v", ctx.Err())
@@ -78,7 +78,7 @@ func TestGoneIsForgotten(t *testing.T) {
 	}
 }
 
-// TestWakeBySecret sees a Machine woken when a Secret changes that it refers to.
+// TestWakeBySecret checks that a Machine is woken when a Secret changes that it refers to.
 func TestWakeBySecret(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
@@ -87,7 +87,7 @@ func TestWakeBySecret(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "data"}}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(secret).Build()
 	to := connect.New(kube, connect.WithWatcher(kube))
-	defer func() { // Ends the watches.
+	defer func() { // It ends the watches.
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		_ = to.Start(ctx)
@@ -108,7 +108,7 @@ func TestWakeBySecret(t *testing.T) {
 
 	tick, late := time.NewTicker(10*time.Millisecond), time.After(30*time.Second)
 	defer tick.Stop()
-	for i := 0; ; i++ { // The watch is made in the background.
+	for i := 0; ; i++ { // The watch is created in the background.
 		secret.Data = map[string][]byte{"k": []byte(strconv.Itoa(i))}
 		if err := kube.Update(t.Context(), secret); err != nil {
 			t.Fatal(err)

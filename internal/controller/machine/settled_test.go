@@ -55,7 +55,7 @@ func settledBench(t *testing.T, change func(*v1alpha1.MachineParameters)) *bench
 	return b
 }
 
-// reports is what the guest agent reports of the VM's network.
+// reports returns what the guest agent reports of the VM's network.
 func reports(address string) []proxmox.Interface {
 	return []proxmox.Interface{{Name: "eth0", MAC: "BC:24:11:00:00:01", Addresses: []netip.Addr{netip.MustParseAddr(address)}}}
 }

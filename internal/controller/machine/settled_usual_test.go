@@ -41,11 +41,11 @@ const (
 	oneKey   = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPEVXq6hbhApzpH+Wpd82EF2IoKl/eJXORNjzBf9plsI a"
 	otherKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMMHbuapCYhEDfRYHwyCRcTRGaV00bFEkYTHwlpPtwVR c"
 
-	// generatedPassword is one as it is generated.
+	// generatedPassword has the form of a generated password.
 	generatedPassword = "ABCDEFGHIJKLM-abcdefghijklm"
 )
 
-// settledUsual has a VM with what most have, as its Machine has it, whose evaluation is kept if it lasts. What is uploaded is put into its drive.
+// settledUsual has a VM with what most VMs have, as its Machine has it, whose evaluation is kept if it lasts. Uploaded images are put into its drive.
 func settledUsual(t *testing.T, change func(*namespaced.Machine), before func(*bench)) *bench {
 	t.Helper()
 	b := usualOptions(t)
@@ -74,7 +74,7 @@ func settledUsual(t *testing.T, change func(*namespaced.Machine), before func(*b
 	return b
 }
 
-// settle reconciles the Machine and lets a minute go by, in which tasks end.
+// settle reconciles the Machine and lets a minute pass, in which tasks end.
 func (b *bench) settle(t *testing.T) {
 	t.Helper()
 	b.reconcile(t.Context())
@@ -114,7 +114,7 @@ func setData(key, text string) func(*testing.T, *bench) {
 	}
 }
 
-// tenantOf makes the VM that of a tenant, which may be beside another one.
+// tenantOf assigns the VM to a tenant, next to another tenant.
 func tenantOf(change func(t, other *v1alpha1.ProviderTenant)) func(*bench) {
 	return func(b *bench) {
 		t := v1alpha1.ProviderTenant{Name: "team", Namespaces: []string{"team"}, Pools: []string{"team"}, Storages: []string{"local-lvm", "files"}}
@@ -128,12 +128,12 @@ func tenantOf(change func(t, other *v1alpha1.ProviderTenant)) func(*bench) {
 	}
 }
 
-// renewed are the calls that change an option of cloud-init of a VM that runs.
+// renewed returns the calls that change an option of cloud-init of a running VM.
 func renewed(option string) []string {
 	return []string{"Configure 10000 set " + option + " delete  digest d1", "RenewCloudInit 10000"}
 }
 
-// A usualCase is a change that an evaluation of the usual VM has to see, or none.
+// A usualCase is a change that an evaluation of the usual VM must detect, or none.
 type usualCase struct {
 	reason string
 	spec   func(*v1alpha1.MachineParameters)
@@ -142,12 +142,12 @@ type usualCase struct {
 	holds  bool
 	never  bool // An evaluation is not even kept before the change.
 
-	// writes that follow from the change, and what the condition UpToDate or the error of the look says.
+	// writes that follow from the change, and part of the condition UpToDate or of the error of the reconcile.
 	writes []string
 	says   string
 }
 
-// cloudInit is a spec with data of cloud-init.
+// cloudInit returns a spec with data of cloud-init.
 func cloudInit(c v1alpha1.MachineCloudInit) func(*v1alpha1.MachineParameters) {
 	return func(p *v1alpha1.MachineParameters) { p.CloudInit = &c }
 }
@@ -247,7 +247,7 @@ func TestUsualEvaluationHolds(t *testing.T) {
 	}
 }
 
-// networkRef has the network of the usual VM name its bridge by a NodeNetwork.
+// networkRef makes the network of the usual VM name its bridge by a NodeNetwork.
 func networkRef(p *v1alpha1.MachineParameters) {
 	p.Networks[0].NetworkRef = &v1alpha1.MachineNetworkReference{Selector: &v1alpha1.NodeNetworkSelector{}}
 }
@@ -286,7 +286,7 @@ func (tc usualCase) run(t *testing.T) {
 	}
 }
 
-// A restart waits for its maintenance window, and a window in which nothing is to be done is none to wait for.
+// TestUsualWindow checks that a restart waits for its maintenance window, and that a window without anything to do is not waited for.
 func TestUsualWindow(t *testing.T) {
 	window := func(p *v1alpha1.MachineParameters) { // The clock stands on a Friday at 8:00 UTC.
 		p.MaintenanceWindow = &v1alpha1.MaintenanceWindow{Schedule: "0 9 * * *", DurationMinutes: 60}
@@ -322,7 +322,7 @@ func TestUsualWindow(t *testing.T) {
 	}
 }
 
-// The rules of a tenant count from the next look on.
+// TestUsualTenant checks that the rules of a tenant count from the next reconcile on.
 func TestUsualTenant(t *testing.T) {
 	same := func(*v1alpha1.ProviderTenant, *v1alpha1.ProviderTenant) {}
 	tagged := func(t, _ *v1alpha1.ProviderTenant) {
@@ -362,7 +362,7 @@ func TestUsualTenant(t *testing.T) {
 	}
 }
 
-// Data that have an image of their own.
+// TestUsualImage covers data that needs a separate image.
 func TestUsualImage(t *testing.T) {
 	nothing := func(*testing.T, *bench) {}
 	from := func(policy *string) func(*v1alpha1.MachineParameters) {
@@ -407,7 +407,7 @@ func TestUsualImage(t *testing.T) {
 	}
 }
 
-// A password that was generated is published as long as its evaluation holds, and replaced if its Secret is gone.
+// TestUsualGeneratedPassword checks that a generated password is published as long as its evaluation holds, and replaced if its Secret was deleted.
 func TestUsualGeneratedPassword(t *testing.T) {
 	generated := func(m *namespaced.Machine) {
 		m.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "connection"})
@@ -425,7 +425,7 @@ func TestUsualGeneratedPassword(t *testing.T) {
 	}
 }
 
-// What came of a power action is waited for, and kept.
+// TestUsualPowerAction checks that the result of a power action is waited for, and kept.
 func TestUsualPowerAction(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// otherMachine is a Machine whose VM has VMID 200.
+// otherMachine returns a Machine whose VM has VMID 200.
 func otherMachine() *namespaced.Machine {
 	return &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "golden", Annotations: map[string]string{
 		object.AnnotationUUID: otherUUID, object.AnnotationNode: "pve1", meta.AnnotationKeyExternalName: "200",

@@ -117,7 +117,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// observedVM is a running VM with an agent.
+// observedVM returns a running VM with an agent.
 func observedVM() *vmstate.VM {
 	v := &vmstate.VM{
 		Ref:    proxmox.Ref{Node: "pve1", VMID: 100},

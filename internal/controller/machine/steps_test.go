@@ -34,7 +34,7 @@ import (
 
 func onNode2(p *v1alpha1.MachineParameters) { p.Node = new("pve2") }
 
-// withDisk is our VM with a disk that the spec calls data.
+// withDisk returns our VM with a disk that the spec calls data.
 func withDisk(value string) (func(*namespaced.Machine), *guest) {
 	g := ourVM("running")
 	g.config["scsi1"] = value
@@ -43,7 +43,7 @@ func withDisk(value string) (func(*namespaced.Machine), *guest) {
 	}, g
 }
 
-// withMedium is our VM with something in a CD-ROM drive.
+// withMedium returns our VM with a medium in a CD-ROM drive.
 func withMedium(status, medium string) *guest {
 	g := ourVM(status)
 	g.config["ide0"] = medium + ",media=cdrom"
@@ -62,7 +62,7 @@ func dataDisk(change func(*v1alpha1.MachineDisk)) func(*namespaced.Machine) {
 	})
 }
 
-// TestSteps has the calls that change something else than options.
+// TestSteps covers the calls that change something other than options.
 func TestSteps(t *testing.T) {
 	known, lvm := withDisk("local-lvm:vm-10000-disk-1,size=1G")
 	_, file := withDisk("dir:10000/vm-10000-disk-1.qcow2,size=1G")
@@ -430,7 +430,7 @@ func TestSteps(t *testing.T) {
 			if tc.pve != nil {
 				tc.pve(b)
 			}
-			for range 2 { // The first may have to keep something.
+			for range 2 { // The first may have to save something.
 				s := b.reconcile(t.Context())
 				if tc.err == "" && s.err != nil || tc.err != "" && (s.err == nil || !strings.Contains(s.err.Error(), tc.err)) {
 					t.Errorf("\n%s\nwant error %q, got %v", tc.reason, tc.err, s.err)
@@ -453,7 +453,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestPoolMembersReadAnew moves a VM from one pool to another. Pools look at members that were read minutes ago, but not at those of either from then on.
+// TestPoolMembersReadAnew moves a VM from one pool to another. Pools use members that were read minutes ago, but from then on not those of either pool.
 func TestPoolMembersReadAnew(t *testing.T) {
 	for name, failed := range map[string]error{"Moved": nil, "Unknown": refused(http.StatusGatewayTimeout, "no answer")} {
 		t.Run(name, func(t *testing.T) {
@@ -470,7 +470,7 @@ func TestPoolMembersReadAnew(t *testing.T) {
 	}
 }
 
-// madeTemplate is our VM after somebody has made a template of it.
+// madeTemplate returns our VM after a user has converted it to a template.
 func madeTemplate() *guest {
 	g := ourVM("stopped")
 	g.config["template"] = "1"
@@ -491,7 +491,7 @@ func versionIs(v string) func(*bench) { return func(b *bench) { b.version = v } 
 
 func haIs(r proxmox.HASettings) func(*bench) { return func(b *bench) { b.ha = r } }
 
-// HA moves a VM some time after it was asked to: it is asked once.
+// TestHAIsAskedOnce checks that HA, which moves a VM some time after the request, is asked once.
 func TestHAIsAskedOnce(t *testing.T) {
 	b := newBench(t, spec(onNode2))
 	b.vms[10000] = managedByHA(ourVM("running"), "started")
@@ -517,7 +517,7 @@ func TestHAIsAskedOnce(t *testing.T) {
 	}
 }
 
-// Proxmox VE refuses changes of a VM that high availability has given up, unless they disable it: they wait until a person has done that.
+// TestHAGivenUp checks that changes of a VM that high availability has given up wait until a user has disabled it: Proxmox VE refuses any other change.
 func TestHAGivenUp(t *testing.T) {
 	settings := func(state *string) func(*namespaced.Machine) {
 		return spec(func(p *v1alpha1.MachineParameters) {
@@ -559,7 +559,7 @@ func TestRemoval(t *testing.T) {
 	detach, destroy := "Configure 10000 set  delete scsi1 digest d1", "ConfigureAsync 10000 set  delete scsi1 digest d1 destroy"
 	type edit struct {
 		change func(*v1alpha1.MachineParameters)
-		unseen bool // Nobody looks before the next edit.
+		unseen bool // The VM is not read before the next edit.
 	}
 	cases := map[string]struct {
 		reason string
@@ -626,7 +626,7 @@ func TestRemoval(t *testing.T) {
 	}
 }
 
-// A disk that another VM has attached is not destroyed, although it is named after its own.
+// TestRemovalOfBorrowed checks that a disk that another VM has attached is not destroyed, although its name contains the VMID of its own VM.
 func TestRemovalOfBorrowed(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000], b.vms[200] = ourVM("running"), theirVM()
@@ -644,7 +644,8 @@ func TestRemovalOfBorrowed(t *testing.T) {
 	}
 }
 
-// A disk that another VM has attached is not moved, and does not migrate: Proxmox VE would delete the source under it.
+// TestMoveOfBorrowed checks that a disk that another VM has attached is not moved, and does not migrate: Proxmox VE would delete its source while
+// that VM uses it.
 func TestMoveOfBorrowed(t *testing.T) {
 	const shared, local = "ceph:vm-10000-disk-1", "local-lvm:vm-10000-disk-1"
 	cases := map[string]struct {
@@ -699,8 +700,7 @@ func TestMoveOfBorrowed(t *testing.T) {
 	}
 }
 
-// A guest that runs finds what is changed for it at its next boot, whatever else is
-// changed with it.
+// TestDriveIsRenewed checks that a running guest finds its changes at its next boot, whatever else is changed with them.
 func TestDriveIsRenewed(t *testing.T) {
 	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) {
 		p.CloudInit = &v1alpha1.MachineCloudInit{User: new("joe")}
@@ -723,7 +723,7 @@ func TestDriveIsRenewed(t *testing.T) {
 	}
 }
 
-// The drive is written at last, even if PVE holds the VM's lock right after the change.
+// TestDriveIsRenewedLater checks that the drive is finally written, even if PVE holds the VM's lock right after the change.
 func TestDriveIsRenewedLater(t *testing.T) {
 	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) { p.CloudInit = &v1alpha1.MachineCloudInit{User: new("joe")} }))
 	g := ourVM("running")

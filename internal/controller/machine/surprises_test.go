@@ -30,8 +30,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// The tasks with which high availability is asked to start or stop a VM end well at once, whatever comes of them. The provider goes by
-// the VM itself, and does not ask in each reconcile.
+// TestHATaskDoesNothing covers the tasks that ask high availability to start or stop a VM, which succeed at once whatever follows. The provider
+// relies on the VM itself, and does not ask in each reconcile.
 func TestHATaskDoesNothing(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -75,7 +75,7 @@ func TestHATaskDoesNothing(t *testing.T) {
 	}
 }
 
-// The task with which high availability is asked to migrate a VM ends well at once, too.
+// TestHAMigrationDoesNothing covers the task that asks high availability to migrate a VM, which also succeeds at once.
 func TestHAMigrationDoesNothing(t *testing.T) {
 	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) { p.Node = new("pve2") }))
 	b.vms[10000] = managedByHA(hasBooted(ourVM("running")), "started")
@@ -102,7 +102,8 @@ func TestHAMigrationDoesNothing(t *testing.T) {
 	}
 }
 
-// For minutes after a node was lost the cluster lists its VMs as running, and high availability theirs as started: that of the node counts.
+// TestStaleRunning covers the minutes after a node was lost, in which the cluster lists its VMs as running, and high availability lists its VMs as
+// started: the state of the node counts.
 func TestStaleRunning(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -139,8 +140,8 @@ func TestStaleRunning(t *testing.T) {
 	}
 }
 
-// Proxmox VE lets a volume be deleted that a VM has in a drive, without a trace in the configuration: the start fails. No other disk is made in its
-// place, and the start is not tried in each reconcile.
+// TestVolumeDeletedByOthers deletes a volume that a VM has in a drive. Proxmox VE allows that without a trace in the configuration, and the start
+// fails. No other disk is created in its place, and the start is not tried in each reconcile.
 func TestVolumeDeletedByOthers(t *testing.T) {
 	const lost = "volume 'local-lvm:vm-10000-disk-1' does not exist"
 	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) {

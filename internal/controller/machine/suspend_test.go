@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// TestSuspendOfTenants has the memory of a tenant's VM saved where the tenant may store, or nowhere.
+// TestSuspendOfTenants checks that the memory of a tenant's VM is saved only where the tenant may store data.
 func TestSuspendOfTenants(t *testing.T) {
 	confined := tenancy.TenantNamed([]v1alpha1.ProviderTenant{{Name: "team-a", Namespaces: []string{"team-a"}, Storages: []string{"ceph"}}}, "team-a")
 	cases := map[string]struct {

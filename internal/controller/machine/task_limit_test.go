@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// outOfTurn is the error of a call that has to wait for its turn.
+// outOfTurn returns the error of a call that must wait for its turn.
 func outOfTurn(t *testing.T) error {
 	t.Helper()
 	c, err := proxmox.New(proxmox.Config{
@@ -53,8 +53,7 @@ func waitsForTurn(t *testing.T, s reconcileResult) {
 	}
 }
 
-// TestCreationWaitsForItsTurn sees that a Machine shows calmly that its VM is made
-// later, and that nothing is tried before.
+// TestCreationWaitsForItsTurn checks that a Machine shows without an error that its VM is created later, and that nothing is tried before.
 func TestCreationWaitsForItsTurn(t *testing.T) {
 	b := newBench(t, nil)
 	b.errs["Keep"] = outOfTurn(t)
@@ -76,8 +75,7 @@ func TestCreationWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// TestTaskWaitsForItsTurn sees that a VM shows that its next task starts later,
-// and that it does then.
+// TestTaskWaitsForItsTurn checks that a VM shows that its next task starts later, and that it then does.
 func TestTaskWaitsForItsTurn(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("stopped")
@@ -93,9 +91,8 @@ func TestTaskWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// TestLostAnswer sees that a call whose outcome is not known is looked for in the
-// tasks as they are then, however the Machine comes to be looked at, and made
-// again only if it was not there.
+// TestLostAnswer checks that a call with an unknown outcome is looked for in the current tasks, whatever causes the reconcile, and is repeated only
+// if it was not there.
 func TestLostAnswer(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("stopped")

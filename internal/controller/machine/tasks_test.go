@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The VM was read as it was before the task: what the task has done must not be done once more.
+// TestTaskThatEndsWhileTheVMIsLookedAt checks that what a task has done is not repeated if the VM was read as it was before the task.
 func TestTaskThatEndsWhileTheVMIsLookedAt(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("stopped")
@@ -35,7 +35,7 @@ func TestTaskThatEndsWhileTheVMIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestLogsOfCreation has the log tell of a VM that was made, where it is, and of the task of one that was not.
+// TestLogsOfCreation checks that the log contains a VM that was created and its node, and the task of a VM that was not.
 func TestLogsOfCreation(t *testing.T) {
 	cases := map[string]struct{ reason, exit, want string }{
 		"Made":   {reason: "The VM and its node are named.", exit: "OK", want: "Successfully created VM vmid 10000 node pve1\n"},

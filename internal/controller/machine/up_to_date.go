@@ -43,7 +43,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A report tells in conditions what separates the VM from the spec, and what that waits for.
+// A report shows in conditions how the VM differs from the spec, and what the differences wait for.
 type report struct {
 	tasks       *tasktrack.Tracker
 	tasksBefore tasktrack.View
@@ -52,13 +52,12 @@ type report struct {
 	planned     plan
 }
 
-// report returns what tells of what this reconcile has found.
+// report returns the report of this reconcile.
 func (e *external) report() report {
 	return report{tasks: e.tasks, tasksBefore: e.tasksBefore, now: e.now(), vm: e.vm, planned: e.planned}
 }
 
-// upToDate is the condition UpToDate after a look at the VM: False while anything differs from
-// the spec or waits, with what that is and what it waits for.
+// upToDate returns the condition UpToDate after an observation of the VM. It is False while anything differs from the spec or waits, and names both.
 func (r report) upToDate(m Machine, seen managed.ExternalObservation, err error) xpv2.Condition {
 	ready := m.GetCondition(xpv2.TypeReady)
 	switch {
@@ -82,8 +81,7 @@ func (r report) upToDate(m Machine, seen managed.ExternalObservation, err error)
 	return r.difference(m, ready)
 }
 
-// difference is the condition UpToDate of a VM that is there and of a spec that can be carried
-// out.
+// difference returns the condition UpToDate of a VM that exists and whose spec can be carried out.
 func (r report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 	var reason xpv2.ConditionReason
 	lines := r.differences(m)
@@ -133,7 +131,7 @@ func (r report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 	return conditions.NotUpToDate(reason, strings.Join(lines, "; "))
 }
 
-// retry says when is tried again what has failed; empty if that is not known.
+// retry returns when a failed change is tried again, or an empty string if that is not known.
 func (r report) retry(m Machine, err error) string {
 	at := r.tasks.RetryAt(m, err)
 	if at.IsZero() {
@@ -142,7 +140,7 @@ func (r report) retry(m Machine, err error) string {
 	return "; it is tried again at " + at.UTC().Format(time.RFC3339)
 }
 
-// differences are what separates the VM from the spec, in a line each.
+// differences returns the differences between the VM and the spec, one per line.
 func (r report) differences(m Machine) []string {
 	var lines []string
 	for _, d := range m.Observation().Difference {
@@ -160,7 +158,7 @@ func (r report) differences(m Machine) []string {
 	return lines
 }
 
-// shutsDown says what a power action waits for that shuts the guest down; empty if none does.
+// shutsDown returns what a power action that shuts the guest down waits for, or an empty string if there is none.
 func (r report) shutsDown(m Machine) string {
 	guest := guestOfAction(m, r.vm, r.tasks)
 	if !poweraction.UnderWay(m) || !r.vm.Status.Running() || !guest.HardStop().After(r.now) {
@@ -169,7 +167,7 @@ func (r report) shutsDown(m Machine) string {
 	return "powerAction Shutdown: " + guest.Wait()
 }
 
-// updateWait says what a change waits for; empty if it is about to be made.
+// updateWait returns what a change waits for, or an empty string if it is about to be made.
 func (r report) updateWait(m Machine) string {
 	busy, err := r.tasksBefore.Busy(r.vm.VMID)
 	_, locking := r.planned.splitByLock()
@@ -190,8 +188,7 @@ func (r report) updateWait(m Machine) string {
 	return ""
 }
 
-// pendingLines lists the declared options that the next start or restart of the VM applies, and what the restart
-// waits for.
+// pendingLines lists the declared options that the next start or restart of the VM applies, and what the restart waits for.
 func (r report) pendingLines() []string {
 	off := !r.vm.Status.Running()
 	if len(r.vm.Pending) == 0 || off && !r.planned.change.Empty() {
@@ -213,8 +210,7 @@ func (r report) pendingLines() []string {
 	return append(lines, "waits for a restart of the VM")
 }
 
-// adds reports whether a device comes with the change that is made next, or whose task runs. After a failure nothing is known to bring
-// it.
+// adds reports whether a device comes with the next change, or with the change whose task runs. After a failure, no change is known to add it.
 func (r report) adds(m Machine, device string) bool {
 	failed := m.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse || r.tasks.BackoffError(m)
 	if failed || len(r.planned.rejections) > 0 || !kind.Manages(m) || !r.planned.allowedDuringLock(r.vm) {
@@ -223,7 +219,7 @@ func (r report) adds(m Machine, device string) bool {
 	return r.planned.change.Set[device] != "" || r.planned.deferred.Set[device] != ""
 }
 
-// powerFault is why the VM does not get into the power state of the spec by itself.
+// powerFault returns why the VM does not reach the power state of the spec by itself.
 func (r report) powerFault(m Machine) events.PowerFault {
 	switch p := r.planned; {
 	case r.vm == nil || p.MachineParameters == nil || p.power != power.Keep:

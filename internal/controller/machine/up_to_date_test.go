@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// The condition UpToDate is False for any difference and any wait, and says which.
+// TestUpToDate checks that the condition UpToDate is False for any difference and any wait, and names them.
 func TestUpToDate(t *testing.T) {
 	memory := spec(func(p *v1alpha1.MachineParameters) { p.Memory = quantity("8Gi") })
 	observed := func(m *namespaced.Machine) {
@@ -129,7 +129,7 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
-// A VM that lacks what the spec declares is not ready, which an event tells once.
+// TestReadyWithDevices checks that a VM that lacks what the spec declares is not ready, which an event reports once.
 func TestReadyWithDevices(t *testing.T) {
 	disk := spec(func(p *v1alpha1.MachineParameters) {
 		p.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1"), Size: new("1G")}}
@@ -215,7 +215,7 @@ func TestReadyWithDevices(t *testing.T) {
 	}
 }
 
-// A fault that a condition beside Ready shows is told once, too.
+// TestFaultsToldOnce checks that a fault that a condition other than Ready shows is also reported once.
 func TestFaultsToldOnce(t *testing.T) {
 	blocked := pendingVM()
 	blocked.config["hotplug"], blocked.pending["hotplug"] = "disk", "memory"
@@ -263,7 +263,7 @@ func TestFaultsToldOnce(t *testing.T) {
 	}
 }
 
-// What has failed says when it is tried again, with the same words at each look.
+// TestUpToDateAfterFailure checks that a failure shows when it is retried, with the same words in each reconcile.
 func TestUpToDateAfterFailure(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("stopped")

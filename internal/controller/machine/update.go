@@ -43,14 +43,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Update does the next thing that brings the VM nearer to the spec. What takes a
-// task is started, and the rest waits for its end.
+// Update takes the next step that brings the VM closer to the spec. It starts changes that take a task, and the rest waits for the task's end.
 func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
 	e.planned = e.planned.due(e.tasks, m)
-	// What was decided is noted unless nothing comes of it. The Machine may have changed since it was read.
+	// Decisions are recorded unless they are not carried out. The Machine may have changed since it was read.
 	if e.vm != nil && len(e.planned.rejections) == 0 {
 		if err := kind.Annotate(ctx, e.kube, m, e.planned.annotations); err != nil {
-			return managed.ExternalUpdate{}, err // Nothing was done to the VM, which is known as it was.
+			return managed.ExternalUpdate{}, err // Nothing was done to the VM, so that what is known of it is current.
 		}
 	}
 	err := e.update(ctx, m)
@@ -90,7 +89,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 		return e.followTask(m)(u, err)
 	}
 	if p.change.Allocates && e.vm.Status.Running() && p.change.NeedsCloudInitRegen(e.vm.State) {
-		e.planned.change = p.change.OnDrive() // The rest takes a task, at whose end nobody would renew the drive.
+		e.planned.change = p.change.OnDrive() // The rest takes a task, and nothing would renew the drive at its end.
 		return e.configure(ctx, m)
 	}
 	if p.change.Allocates {
@@ -110,7 +109,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	return e.runSteps(ctx, m)
 }
 
-// checkVolumes returns an error if an existing volume that is to be attached is not there, or is another VM's.
+// checkVolumes returns an error if an existing volume that is to be attached is missing, or is another VM's.
 func (e *external) checkVolumes(ctx context.Context, m Machine) error {
 	volumes, handedOver := e.planned.Attached(e.planned.change, e.vm.Config)
 	refused, err := e.checks.MissingVolume(ctx, append(handedOver, volumes...), e.vm.Node)
@@ -123,8 +122,7 @@ func (e *external) checkVolumes(ctx context.Context, m Machine) error {
 	return cmp.Or(err, refused)
 }
 
-// runSteps makes the calls that follow the change of options, up to the first that
-// starts a task.
+// runSteps makes the calls that follow the change of options, up to the first that starts a task.
 func (e *external) runSteps(ctx context.Context, m Machine) error {
 	p := e.planned
 	for _, s := range p.steps {
@@ -146,13 +144,12 @@ func (e *external) runSteps(ctx context.Context, m Machine) error {
 		}
 	}
 	if !p.image.Pending() && (p.power != power.Keep || p.restart.Due || p.action != nil) {
-		return e.afterChanges(ctx, m) // What PVE does not let be removed holds up nothing else.
+		return e.afterChanges(ctx, m) // An image that PVE does not allow to be removed holds up nothing else.
 	}
 	return e.followTask(m)(e.noCloud().RemoveStale(ctx, m, p.staleImages))
 }
 
-// afterChanges does what comes when the VM is configured: power, a restart, an
-// action.
+// afterChanges does what follows when the VM is configured: a change of power, a restart, an action.
 func (e *external) afterChanges(ctx context.Context, m Machine) error {
 	p, rebooting := e.planned, e.watch().AfterReboot(m, e.vm.Node)
 	switch {
@@ -175,14 +172,13 @@ func (e *external) followTask(m Machine) func(proxmox.UPID, error) error {
 	return e.watch().AfterCall(m, e.vm.Node)
 }
 
-// watch returns what follows the tasks of calls.
+// watch returns the watch that follows the tasks of calls.
 func (e *external) watch() taskwatch.Watch {
 	return taskwatch.Watch{Client: e.client, Inventory: e.inventory, Tasks: e.tasks, Cache: e.cache, Record: e.record, Log: e.log, Wake: e.wake}
 }
 
-// configure changes options, and has the VM looked at again soon: some may have
-// become pending, also of those that the running VM has refused. A change that
-// fails is tried again no sooner than the back-off says.
+// configure changes options, and soon reads the VM again: some may have become pending, including those that the running VM has refused. A failed
+// change is retried only after the back-off.
 func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.planned.change.Empty() {
 		return nil
@@ -205,7 +201,7 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 		return err
 	}
 	if e.tasks.Send(m, e.planned.change) > 1 {
-		e.dirty |= vmcache.DirtyConfig // It did not hold, or not for long.
+		e.dirty |= vmcache.DirtyConfig // The change did not hold, or not for long.
 	} else {
 		e.dirty |= e.lookup().Predict(m, e.vm, e.planned.change)
 	}
@@ -213,11 +209,10 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	return e.noCloud().RegenerateDrive(ctx, m)
 }
 
-// setByOthers is added to a change that takes back what others have set.
+// setByOthers is added to a change that reverts a change by others.
 const setByOthers = ": set by others, put back"
 
-// emitChange tells of a change of options that was made, in an event for each. Of a VM that is
-// being created the task tells.
+// emitChange reports each option that was changed in an event. For a VM that is being created, the task reports instead.
 func (e *external) emitChange(m Machine, change qemu.Difference) {
 	if e.vm.IdentityPending {
 		return
@@ -235,7 +230,7 @@ func (e *external) emitChange(m Machine, change qemu.Difference) {
 	}
 }
 
-// emitStep tells of a change beside options that was made, unless the end of its task tells.
+// emitStep reports a change apart from options that was made, unless the end of its task reports it.
 func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
 	if s.reportsResult || u != "" && !events.ReportedAtCall(u.Type()) {
 		return
@@ -249,7 +244,7 @@ func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
 	}
 }
 
-// warn tells that disks may fill their storages: those given, or all.
+// warn warns that disks may fill their storages: the given disks, or all.
 func (s *shared) warn(m Machine, c capacity.Fit, disks ...string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Warnings)) {
 		if (len(disks) == 0 || slices.Contains(disks, name)) && s.told.Overcommitted(m, m.GetGeneration(), name) {

@@ -87,7 +87,7 @@ func TestRemembered(t *testing.T) {
 	want("Once for each request", 7)
 }
 
-// A listing is another connection, whose list may say something else.
+// A listing is another connection, whose list may differ.
 type listing struct {
 	pveInventory
 
@@ -98,7 +98,7 @@ func (l *listing) Guests(context.Context, time.Duration) ([]proxmox.Guest, error
 	return l.guests, nil
 }
 
-// TestHandover has a Machine connect in another way, with another token, say.
+// TestHandover connects a Machine in another way, for example with another token.
 func TestHandover(t *testing.T) {
 	listed := proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20}
 	cases := map[string]struct {
@@ -142,8 +142,7 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// TestDoubted has changes be missed: what is known is known until it is read some time
-// soon, but nothing is done to the VM before.
+// TestDoubted misses changes: the cached VM is used until it is soon read again, but nothing is done to the VM before.
 func TestDoubted(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
@@ -165,11 +164,10 @@ func TestDoubted(t *testing.T) {
 	if b.reconcile(t.Context()); *reads != 1 {
 		t.Errorf("want one read within a third of the usual time, got %d", *reads)
 	}
-	vmcache.Watcher{Cache: b.cache, UID: "nobody"}.Missed() // Of whom nothing is known.
+	vmcache.Watcher{Cache: b.cache, UID: "nobody"}.Missed() // Nothing is known of this UID.
 }
 
-// TestMismatches has the list go on to say something else than what was read: it is
-// believed ever more seldom, until both agree.
+// TestMismatches lets the list continue to differ from what was read: it is believed less and less often, until both agree.
 func TestMismatches(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
@@ -205,7 +203,7 @@ func TestMismatches(t *testing.T) {
 	}
 }
 
-// TestFollows has tasks of ours end: what the VM is like then is known, or it is read.
+// TestFollows ends our tasks: the resulting state of the VM is either known, or read.
 func TestFollows(t *testing.T) {
 	const disk = "local-lvm:vm-10000-disk-0,size=10G"
 	cases := map[string]struct {
@@ -275,8 +273,8 @@ func TestFollows(t *testing.T) {
 	vmcache.New(time.Now, time.Hour).OnTaskDone(resourceOf("nobody", 1), proxmox.Task{Type: "qmstart", ExitStatus: "OK"})
 }
 
-// The task of a clone names its source, so nothing tells of its end: a VM that is
-// locked for its creation is read each time.
+// TestLockedForCreation checks that a VM that is locked for its creation is read each time: the task of a clone names its source, so that nothing
+// shows its end.
 func TestLockedForCreation(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("stopped")
@@ -294,7 +292,8 @@ func TestLockedForCreation(t *testing.T) {
 	}
 }
 
-// PVE starts a VM that is off for its backup, and stops it before the lock goes. The list may show what was for some seconds more.
+// TestStatusAfterLock covers a backup of a VM that is off: PVE starts it, and stops it before the lock is removed. The list may show the old state
+// for some seconds more.
 func TestStatusAfterLock(t *testing.T) {
 	b := newBench(t, stopped)
 	b.vms[10000] = ourVM("running")
@@ -310,14 +309,14 @@ func TestStatusAfterLock(t *testing.T) {
 	}
 }
 
-// A spec that asks for nothing of PVE costs no read, one that does is read for.
+// TestReadBeforeWrite checks that the VM is read before a spec that requires a call to PVE is carried out.
 func TestReadBeforeWrite(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("running")
 	b.reconcile(t.Context())
 	reads := b.reads()
 	b.m.Spec.ForProvider.MachineType = new("q35")
-	b.vms[10000].config["smbios1"] = "uuid=" + otherUUID // Nobody has told.
+	b.vms[10000].config["smbios1"] = "uuid=" + otherUUID // There was no sign of this change.
 	if s := b.reconcile(t.Context()); s.err != nil && len(b.writes) > 0 || *reads != 1 || len(b.writes) > 0 {
 		t.Errorf("A VM that is not ours any more must not be written to: %+v after %d reads: %q", s, *reads, b.writes)
 	}

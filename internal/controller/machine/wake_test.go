@@ -23,8 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 )
 
-// TestWakeAfterChange sees that a change of options has the VM looked at again, and one that fails does not:
-// waking forgets the back-off.
+// TestWakeAfterChange checks that the VM is read again after a change of options, but not after one that fails: waking resets the back-off.
 func TestWakeAfterChange(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

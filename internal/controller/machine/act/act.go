@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A Client does to PVE what all acts need done.
+// A Client makes the calls to PVE that all acts need.
 type Client interface {
 	kind.PermissionReader
 	Tasks
@@ -42,16 +42,16 @@ type Client interface {
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
 }
 
-// An End is what becomes of a call.
+// An End handles the end of a call.
 type End struct {
 	// Type of the task.
 	Type string
 
-	// Settle notes how the task has ended; nil if none is known.
+	// Settle records how the task has ended. The task is nil if none is known.
 	Settle func(context.Context, *proxmox.Task) error
 }
 
-// An Act does for one VM what was asked for.
+// An Act carries out a request for one VM.
 type Act struct {
 	PVE Client
 
@@ -62,19 +62,18 @@ type Act struct {
 	Ref  proxmox.Ref
 	UUID string
 
-	// Record of what was done so far, and Save, which keeps it.
+	// Record of what was done so far, and Save, which saves it.
 	Record *Record
 	Save   func(context.Context, *Record) error
 
-	// Now tells the time, which goes on while an answer is waited for.
+	// Now returns the current time, which advances while a call waits for an answer.
 	Now func() time.Time
 }
 
-// Keep keeps the record.
+// Keep saves the record.
 func (a *Act) Keep(ctx context.Context) error { return a.Save(ctx, a.Record) }
 
-// CheckVM reads the VM now, whatever is remembered of it: it must be this Machine's, and a lock is
-// waited for.
+// CheckVM reads the current VM, not the cache. The VM must be this Machine's, and a lock is waited for.
 func (a *Act) CheckVM(ctx context.Context) (qemu.State, error) {
 	if a.Record.Open() {
 		return qemu.State{}, kind.Wait(errors.New("waiting for the task of the last call to appear in the task list of Proxmox VE"))
@@ -90,7 +89,7 @@ func (a *Act) CheckVM(ctx context.Context) (qemu.State, error) {
 	return state, a.checkLock(state.Config)
 }
 
-// checkLock has a lock be waited for.
+// checkLock returns a wait if the VM is locked.
 func (a *Act) checkLock(config qemu.Config) error {
 	if lock := config["lock"]; lock != "" {
 		return kind.Wait(errors.New(vmstate.Locked(a.Ref.VMID, lock)))
@@ -98,14 +97,14 @@ func (a *Act) checkLock(config qemu.Config) error {
 	return nil
 }
 
-// Refuse refuses the request for good.
+// Refuse refuses the request permanently.
 func (a *Act) Refuse(ctx context.Context, why string) error {
 	a.Record.Enter(v1alpha1.ActRefused, why, a.Now())
 	return a.Keep(ctx)
 }
 
-// WaitsForLock forgets a call that has done nothing, for the error of it or of its task says that PVE holds the VM's lock: it is
-// made again. It reports false for other errors, and once the lock is held for longer than PVE needs.
+// WaitsForLock forgets a call that has done nothing, because its error or that of its task says that PVE holds the VM's lock. The call is made again.
+// It returns false for other errors, and once the lock is held for longer than PVE needs.
 func (a *Act) WaitsForLock(c *Call, err error) bool {
 	if !a.Record.Lock.Waits(err, a.Now()) {
 		return false
@@ -115,9 +114,8 @@ func (a *Act) WaitsForLock(c *Call, err error) bool {
 	return true
 }
 
-// Once makes a call that is noted before. If its answer is lost, Settle finds out what became
-// of it. What PVE refuses has failed, with a sentence about it. What waits for its turn was not sent, and what did not get
-// the VM's lock has done nothing.
+// Once records a call before it makes it. If its answer is lost, Settle determines its result. A call that PVE refuses has failed, with a sentence
+// about the error. A call that waits for its turn was not sent, and a call that did not get the VM's lock has done nothing.
 func (a *Act) Once(
 	ctx context.Context, c *Call, taskType string, sentence func(error) string, do func() (proxmox.UPID, error),
 ) (proxmox.UPID, error) {
@@ -152,8 +150,8 @@ func (a *Act) Once(
 	return u, a.Keep(ctx)
 }
 
-// Settle finds out what became of the call that was noted last, and notes that: of the one that
-// takes what is to be got back to, or of the other. It starts nothing. The call stays open while the node that was asked for it is offline.
+// Settle determines the result of the last recorded call, and records it. That call either takes what the VM can later go back to, or does the act
+// itself. It starts nothing. The call stays open while its node is offline.
 func (a *Act) Settle(ctx context.Context, taking, done End) error {
 	if !a.Record.Open() {
 		return nil

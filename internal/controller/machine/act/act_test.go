@@ -42,7 +42,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestLeft has what proves an unfinished VM outlive the requests that come after it.
+// TestLeft checks that the proof of an unfinished VM outlives the requests that come after it.
 func TestLeft(t *testing.T) {
 	now := time.Unix(5, 0)
 	r := New("1", now)
@@ -65,7 +65,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestRepeated has a token that anything was done for stay used, whatever comes after it, up to a number.
+// TestRepeated checks that a token for which anything was done stays used, whatever comes after it, up to a number of tokens.
 func TestRepeated(t *testing.T) {
 	now := time.Unix(5, 0)
 	waiting := New("0", now)
@@ -128,7 +128,7 @@ func (t *tasks) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
 
 func (*tasks) Identity() proxmox.Identity { return proxmox.Identity{} }
 
-// TestFind looks at no task but one of the type that works on the VM, whatever a record names.
+// TestFind checks that only a task of the type that works on the VM is read, whatever a record names.
 func TestFind(t *testing.T) {
 	upid := func(taskType, id string) proxmox.UPID {
 		return proxmox.UPID("UPID:pve1:00000001:00000001:65000000:" + taskType + ":" + id + ":crossplane@pve!demo:")
@@ -154,7 +154,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindElsewhere asks no node for a task that is offline, or no member of the cluster any more.
+// TestFindElsewhere checks that no node is asked for a task on a node that is offline, or no longer a member of the cluster.
 func TestFindElsewhere(t *testing.T) {
 	cases := map[string]struct {
 		reason  string

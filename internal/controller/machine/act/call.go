@@ -36,29 +36,30 @@ type Tasks interface {
 	Identity() proxmox.Identity
 }
 
-// A Call is one that starts a task on a VM. It is noted before it is made.
+// A Call starts a task on a VM. It is recorded before it is made.
 type Call struct {
-	// Begun is when the call was noted, in seconds.
+	// Begun is when the call was recorded, in seconds.
 	Begun int64 `json:"begun,omitempty"`
 
-	// Lost is when the answer was lost, in seconds; 0 if it was not, or nobody was left to see that.
+	// Lost is when the answer was lost, in seconds. It is 0 if it was not lost, or the provider ended before it could see that.
 	Lost int64 `json:"lost,omitempty"`
 
-	// Before are the latest tasks of the type that there were before.
+	// Before are the latest tasks of the type that existed before the call.
 	Before []proxmox.UPID `json:"before,omitempty"`
 
-	// Task that was started. Empty if its start is not known to have happened.
+	// Task that was started. It is empty if the task is not known to have started.
 	Task proxmox.UPID `json:"task,omitempty"`
 }
 
-// Note notes a call that is about to be made.
+// Note returns the record of a call that is about to be made.
 func Note(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string, now time.Time) (Call, error) {
 	before, err := t.NodeTasks(ctx, ref.Node, taskType)
 	return Call{Begun: now.Unix(), Before: tasktrack.Latest(of(ref, before))}, err
 }
 
-// Find finds the task that the call has started, or nil if none is known, as on a node that is no member of the cluster any more. If the node cannot be
-// asked now, the task may still run: that is the problem. Records are for users to write: a task of another type, or of another VM, is not looked at.
+// Find finds the task that the call has started, or returns nil if none is known, as on a node that is no longer a member of the cluster. If the node
+// cannot be asked now, the task may still run, and the problem is returned. Users can write records: a task of another type, or of another VM, is not
+// read.
 func (c *Call) Find(ctx context.Context, in inventory.Members, t Tasks, ref proxmox.Ref, taskType string) (*proxmox.Task, *kind.Problem, error) {
 	if c.Task != "" && !c.Task.Is(taskType, ref.VMID) {
 		return nil, nil, nil
@@ -77,7 +78,7 @@ func (c *Call) Find(ctx context.Context, in inventory.Members, t Tasks, ref prox
 	return &all[0], nil, nil
 }
 
-// MayShow reports whether the task of the call may be yet to show.
+// MayShow reports whether the task of the call may still appear.
 func (c *Call) MayShow(now time.Time) bool { return now.Unix() < max(c.Begun, c.Lost)+target.Arrival }
 
 // of returns those tasks that work on the VM, or have done so.

@@ -36,27 +36,26 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// An Asked is what a spec asks for.
+// An Asked is the request of a spec.
 type Asked struct {
 	Token string
 
-	// Target is what the VM is to be put back to, as the spec names it.
+	// Target is the state that the VM is to go back to, as the spec names it.
 	Target string
 
-	// AllowRunning has the act done although the VM runs.
+	// AllowRunning allows the act although the VM runs.
 	AllowRunning bool
 }
 
-// A Texts is how a kind of act is called.
+// A Texts contains the names of a kind of act.
 type Texts struct {
-	// Field of the spec and of the status that the act is asked for and shown by.
+	// Field of the spec and of the status that requests and shows the act.
 	Field string
 
-	// Annotation that has its record.
+	// Annotation that contains its record.
 	Annotation string
 
-	// Noun of the act in sentences, such as rollback, and what stands between it and its target; "to" by
-	// default.
+	// Noun of the act in sentences, such as rollback, and the preposition between it and its target, which is "to" by default.
 	Noun, Preposition string
 
 	// Refused and Failed are reasons of events and of the condition UpToDate.
@@ -67,24 +66,23 @@ type Texts struct {
 type Kind interface {
 	Texts() Texts
 
-	// Asked returns what the spec asks for; nil for nothing.
+	// Asked returns the request of the spec, or nil if there is none.
 	Asked(m object.Machine) *Asked
 
-	// Shown returns the record of an act as far as the status tells; nil if it tells of none.
+	// Shown returns the record of an act as far as the status shows it, or nil if it shows none.
 	Shown(m object.Machine) *Record
 
-	// Show the record in the status.
+	// Show shows the record in the status.
 	Show(m object.Machine, r *Record)
 
-	// Settle finds out what became of a call that was noted. It starts nothing.
+	// Settle determines the result of a recorded call. It starts nothing.
 	Settle(ctx context.Context, m object.Machine, r *Record) error
 
-	// Next makes the next call, and returns the task that it has started. It returns ErrRuns if the VM has
-	// to be shut down first.
+	// Next makes the next call, and returns the task that it has started. It returns ErrRuns if the VM must first be shut down.
 	Next(ctx context.Context, m object.Machine, r *Record) (proxmox.UPID, error)
 }
 
-// ErrRuns has the VM shut down, before the act goes on.
+// ErrRuns is returned if the VM must be shut down before the act continues.
 var ErrRuns = errors.New("the VM is to be shut down")
 
 // An Env is the reconcile that does an act.
@@ -100,10 +98,10 @@ type Env struct {
 	VM  *vmstate.VM
 	Now func() time.Time
 
-	// Start is true if a VM that ran is started by PVE afterwards: its run strategy leaves it off.
+	// Start is true if PVE is to start a VM that ran afterwards, because its run strategy leaves it off.
 	Start bool
 
-	// Save the record where it outlives the provider.
+	// Save saves the record where it outlives the provider.
 	Save func(context.Context, *Record) error
 }
 
@@ -112,8 +110,7 @@ func (e Env) On(m object.Machine, c Client, r *Record) Act {
 	return Act{PVE: c, Members: e.Members, Ref: e.VM.Ref, UUID: m.GetAnnotations()[object.AnnotationUUID], Record: r, Now: e.Now, Save: e.Save}
 }
 
-// Recorded reads the record of the last act of a kind. If the annotation was lost, the status
-// tells that it was begun.
+// Recorded reads the record of the last act of a kind. If the annotation was lost, the status shows that the act was begun.
 func Recorded(k Kind, m object.Machine) (*Record, error) {
 	annotation := k.Texts().Annotation
 	r, err := Parse(m.GetAnnotations()[annotation])
@@ -128,8 +125,7 @@ func Recorded(k Kind, m object.Machine) (*Record, error) {
 	return r, nil
 }
 
-// Keep keeps the record in the annotation of its kind, with the copy of it in the status. What was not done
-// is told.
+// Keep saves the record in the annotation of its kind, with a copy in the status. It reports an act that was not done in an event.
 func Keep(ctx context.Context, kube client.Client, record xpevent.Recorder, k Kind, m object.Machine, r *Record) error {
 	t := k.Texts()
 	if err := kind.Annotate(ctx, kube, m, map[string]string{t.Annotation: r.String()}); err != nil {
@@ -144,8 +140,8 @@ func Keep(ctx context.Context, kube client.Client, record xpevent.Recorder, k Ki
 	return nil
 }
 
-// RefuseEarly refuses for good what the manifest of a Machine without a VM asks for. It is an old request: the
-// manifest was applied again, to take over a VM that has gone on since.
+// RefuseEarly permanently refuses the requests in the manifest of a Machine without a VM. They are old: the manifest was applied again, to take over
+// a VM that has continued since.
 func RefuseEarly(ctx context.Context, kube client.Client, m object.Machine, now time.Time, kinds ...Kind) error {
 	for _, k := range kinds {
 		asked, annotation := k.Asked(m), k.Texts().Annotation
@@ -160,7 +156,7 @@ func RefuseEarly(ctx context.Context, kube client.Client, m object.Machine, now 
 	return nil
 }
 
-// Failure is why what the spec asks for was not done; empty if it was, or is still to be done.
+// Failure returns why the request of the spec was not carried out. It is empty if it was, or is still to be carried out.
 func Failure(k Kind, m object.Machine, r *Record) (xpv2.ConditionReason, string) {
 	asked := k.Asked(m)
 	if r == nil || asked == nil || r.Token != asked.Token || !r.Final() || r.State == v1alpha1.ActSucceeded {

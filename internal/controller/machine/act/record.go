@@ -14,10 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package act does to VMs what throws data away, such as going back to a snapshot: at most once for
-// each token, even if the provider is killed at any moment. record.go has what is kept of an act,
-// call.go finds out what became of a call, act.go makes calls, and kind.go has what is common to the
-// acts that Machines ask for.
+// Package act carries out operations on VMs that discard data, such as going back to a snapshot, at most once for each token, even if the provider is
+// killed at any moment. record.go defines the record of an act, call.go determines the result of a call, act.go makes calls, and kind.go has the
+// common parts of the acts that Machines request.
 package act
 
 import (
@@ -34,12 +33,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// A Record is what was done for the request of one token. It is written before each call that it
-// is about.
+// A Record holds what was done for the request of one token. It is written before each call that it describes.
 type Record struct {
 	Token string `json:"token"`
 
-	// Target is what the VM is put back to, by its name in PVE.
+	// Target is the state that the VM goes back to, by its name in PVE.
 	Target string `json:"target,omitempty"`
 
 	State   v1alpha1.MachineActState `json:"state"`
@@ -48,25 +46,24 @@ type Record struct {
 	// At is when the state was reached, in seconds.
 	At int64 `json:"at"`
 
-	// Node that the VM was on when a call was noted.
+	// Node that the VM was on when a call was recorded.
 	Node string `json:"node,omitempty"`
 
 	// Ran is true if the VM was stopped for the act.
 	Ran bool `json:"ran,omitempty"`
 
-	// Safety is the name of what was taken first, to get back to, Taking the call that takes it, and
-	// Taken true once it was there.
+	// Safety is the name of the snapshot or backup that was taken first, to go back to. Taking is the call that takes it, and Taken is true once it existed.
 	Safety string `json:"safety,omitempty"`
 	Taking Call   `json:"taking,omitzero"`
 	Taken  bool   `json:"taken,omitempty"`
 
-	// Call is the call that throws data away.
+	// Call is the call that discards data.
 	Call Call `json:"call,omitzero"`
 
 	// Lock is how long PVE was seen to hold the lock of the VM.
 	Lock tasktrack.LockWait `json:"lock,omitzero"`
 
-	// Offline is why the task of the last call, which may still work on the VM, cannot be asked for; nil if it can. It is seen again each time.
+	// Offline is why the task of the last call, which may still work on the VM, cannot be read, or nil if it can. It is determined again each time.
 	Offline *kind.Problem `json:"-"`
 
 	// Used are digests of earlier tokens for which anything was done, the latest last.
@@ -75,17 +72,17 @@ type Record struct {
 	// Left is the call of an earlier token that has left the VM unfinished.
 	Left *Leaving `json:"left,omitempty"`
 
-	// Remains are VMs that may come back with their nodes.
+	// Remains are VMs that may return with their nodes.
 	Remains []Remains `json:"remains,omitempty"`
 }
 
-// Remains are what a creation has left that was lost with its node.
+// Remains are the remains of a creation that was lost with its node.
 type Remains struct {
 	VMID int    `json:"vmid"`
 	UUID string `json:"uuid"`
 	Node string `json:"node"`
 
-	// Signature that proves that the provider began to make it for the Machine, of which a tenant may be told.
+	// Signature proves that the provider began to create it for the Machine, so that a tenant may be informed of it.
 	Signature string `json:"signature,omitempty"`
 }
 
@@ -95,7 +92,7 @@ type Leaving struct {
 	Call
 }
 
-// Parse reads what String has written. Empty is a record of nothing.
+// Parse reads the output of String. An empty text is an empty record.
 func Parse(text string) (*Record, error) {
 	r := &Record{}
 	if text == "" {
@@ -107,7 +104,7 @@ func Parse(text string) (*Record, error) {
 	return r, nil
 }
 
-// String returns what is kept of the record.
+// String returns the text of the record that is saved.
 func (r *Record) String() string { return kind.RecordText(r) }
 
 // New returns the record of a request that is yet to be done.
@@ -115,7 +112,7 @@ func New(token string, now time.Time) *Record {
 	return &Record{Token: token, State: v1alpha1.ActPending, At: now.Unix()}
 }
 
-// Next returns the record of another request. What the last one may have left is kept.
+// Next returns the record of another request. It keeps what the last request may have left.
 func (r *Record) Next(token string, now time.Time) *Record {
 	next := New(token, now)
 	next.Left, next.Used, next.Remains = r.left(), slices.Clone(r.Used), slices.Clone(r.Remains)
@@ -126,19 +123,19 @@ func (r *Record) Next(token string, now time.Time) *Record {
 	return next
 }
 
-// mostUsed is how many earlier tokens are known.
+// mostUsed is how many earlier tokens are kept.
 const mostUsed = 200
 
-// digest tells a token from others, in a few characters.
+// digest distinguishes a token from others, in a few characters.
 func digest(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:6])
 }
 
-// Repeated reports whether the token was asked for before another one, as by a manifest that is taken back.
+// Repeated reports whether the token was requested before another one, as when a manifest is reverted.
 func (r *Record) Repeated() bool { return slices.Contains(r.Used, digest(r.Token)) }
 
-// left is the call that may have left the VM unfinished, or nil.
+// left returns the call that may have left the VM unfinished, or nil.
 func (r *Record) left() *Leaving {
 	if r.Call.Begun != 0 && r.State != v1alpha1.ActSucceeded {
 		return &Leaving{Node: r.Node, Call: r.Call}
@@ -146,7 +143,7 @@ func (r *Record) left() *Leaving {
 	return r.Left
 }
 
-// Calls are those whose tasks may work on the VM, or have left it unfinished.
+// Calls returns the calls whose tasks may work on the VM, or have left it unfinished.
 func (r *Record) Calls() []Leaving {
 	var all []Leaving
 	if r.Call.Begun != 0 {
@@ -158,12 +155,12 @@ func (r *Record) Calls() []Leaving {
 	return all
 }
 
-// refusedRecord returns the record of a request that nothing is done for.
+// refusedRecord returns the record of a request for which nothing is done.
 func refusedRecord(token, target, message string, now time.Time) *Record {
 	return &Record{Token: token, Target: target, State: v1alpha1.ActRefused, Message: message, At: now.Unix()}
 }
 
-// Explanation is the message of the state, or why the end of the last call cannot be seen.
+// Explanation returns the message of the state, or why the end of the last call cannot be seen.
 func (r *Record) Explanation() string {
 	if r.Offline != nil {
 		return r.Offline.Message
@@ -174,7 +171,7 @@ func (r *Record) Explanation() string {
 // Final reports whether nothing more is done for the token.
 func (r *Record) Final() bool { return r.State.Final() }
 
-// Open reports whether a call was noted whose end is not known yet.
+// Open reports whether a call was recorded whose end is not known yet.
 func (r *Record) Open() bool {
 	return !r.Final() && (r.Call.Begun != 0 || r.Taking.Begun != 0 && !r.Taken)
 }

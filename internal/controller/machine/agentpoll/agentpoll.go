@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package agentpoll decides what the guest agent of a VM is asked and when: for the addresses of the guest, its SSH host keys and the end
-// of its provisioning. What it has answered is kept by package guestagent.
+// Package agentpoll decides what the guest agent of a VM is asked and when: for the addresses of the guest, its SSH host keys and the end of its
+// provisioning. Package guestagent keeps the answers.
 package agentpoll
 
 import (
@@ -35,40 +35,40 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// DetailHostKeys is the connection detail with the public keys by which the guest's SSH server proves its identity, one a line.
+// DetailHostKeys is the connection detail with the public keys by which the guest's SSH server proves its identity, one per line.
 const DetailHostKeys = "sshHostKeys"
 
 const (
-	// timeout is how long the guest agent is waited for.
+	// timeout is how long to wait for the guest agent.
 	timeout = 10 * time.Second
 
-	// hostKeysPace is the least time between questions for host keys to guests of one cluster that were started long ago.
+	// hostKeysPace is the minimum time between queries for host keys to guests of one cluster that were started long ago.
 	hostKeysPace = time.Minute
 )
 
-// A Client asks guest agents.
+// A Client queries guest agents.
 type Client interface {
 	guestagent.FileReader
 
 	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
 }
 
-// A Poll asks the guest of one VM what it alone knows.
+// A Poll queries the guest of one VM for what only the guest knows.
 type Poll struct {
 	Client   Client
 	VM       *vmstate.VM
 	Agents   *guestagent.Results
 	HostKeys *guestagent.HostKeys
 
-	// Cluster tells the clusters apart that share the pace of questions.
+	// Cluster distinguishes the clusters, each of which has a pace of queries.
 	Cluster any
 
 	Now   func() time.Time
 	Log   logging.Logger
-	Waker func(object.Machine) func() // returns what has the Machine reconciled
+	Waker func(object.Machine) func() // returns a function that requests a reconcile of the Machine
 }
 
-// Run adds what the guest has reported to the VM, and asks the guest in the background if that is due.
+// Run adds what the guest has reported to the VM, and queries the guest in the background if that is due.
 func (p Poll) Run(m object.Machine) {
 	boot := p.Now().Add(-p.VM.Status.Uptime)
 	provisioned.Show(m, p.VM, p.Agents.Provisionings, boot)
@@ -78,7 +78,7 @@ func (p Poll) Run(m object.Machine) {
 	at := guestagent.Node{Cluster: p.Cluster, Name: p.VM.Node}
 	p.Agents.UpdateMACs(m, boot, p.VM.AllMACs())
 	switch {
-	case p.VM.Paused(), meta.WasDeleted(m): // It answers nothing until it is resumed, and nobody needs to know what goes with the VM.
+	case p.VM.Paused(), meta.WasDeleted(m): // It does not answer until it is resumed. The answers of a VM that is being removed are not needed.
 	case p.Agents.Due(m, boot, at):
 		p.ask(m, func(ctx context.Context, p Poll, later object.Machine) bool {
 			return p.readAddresses(ctx, later, boot, at)
@@ -97,9 +97,9 @@ func (p Poll) Run(m object.Machine) {
 	p.VM.Interfaces, p.VM.AgentUnavailable = p.Agents.Addresses(m, boot), p.Agents.Denial(m, boot)
 }
 
-// ask asks the guest in the background, and wakes the Machine if the answer is news.
+// ask queries the guest in the background, and wakes the Machine if the answer is new.
 func (p Poll) ask(m object.Machine, ask func(context.Context, Poll, object.Machine) bool) {
-	later, _ := m.DeepCopyObject().(object.Machine) // The reconciler goes on with these.
+	later, _ := m.DeepCopyObject().(object.Machine) // The reconciler continues to use these.
 	v := *p.VM
 	p.VM = &v
 	p.Agents.Background(func() {
@@ -111,11 +111,11 @@ func (p Poll) ask(m object.Machine, ask func(context.Context, Poll, object.Machi
 	})
 }
 
-// readAddresses asks the guest for its addresses, and for its host keys if it answers. It reports whether there is news.
+// readAddresses asks the guest for its addresses, and for its host keys if it answers. It reports whether the answer is new.
 func (p Poll) readAddresses(ctx context.Context, m object.Machine, boot time.Time, at guestagent.Node) bool {
 	reported, err := p.Client.Interfaces(ctx, p.VM.Ref)
 	if err != nil {
-		// An agent that is not up yet, or ever, is no error: the condition NetworkConfigured shows it.
+		// An agent that is not running yet, or never will, is not an error: the condition NetworkConfigured shows it.
 		p.Log.Debug("Cannot ask guest agent", "vmid", p.VM.VMID, "error", err)
 		reported = nil
 	}
@@ -138,8 +138,8 @@ func (p Poll) wantsHostKeys(m object.Machine) bool {
 	return object.ConnectionSecret(m).Name != "" && !strings.HasPrefix(p.VM.Config["ostype"], "w")
 }
 
-// hostKeysWanted reports whether a guest whose agent answers is to be asked for its keys, once for each start. Guests that were started
-// long ago are asked one after another: after a restart of the provider all would be asked at once.
+// hostKeysWanted reports whether a guest whose agent answers is to be asked for its keys, once for each start. Guests that were started long ago are
+// asked one after another: after a restart of the provider, all would be asked at once.
 func (p Poll) hostKeysWanted(m object.Machine, boot time.Time) bool {
 	return p.wantsHostKeys(m) && p.HostKeys.Waiting(m, boot) &&
 		(p.VM.Status.Uptime < poll.AddressesWithin || p.Agents.TakeSlot(p.Cluster, hostKeysPace))

@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package claims makes sure that the VM of a Machine is no other Machine's, and is the one that it
-// was: claims.go compares the Machines, identity.go the annotations and the cluster with what was
-// seen before.
+// Package claims ensures that the VM of a Machine belongs to no other Machine, and is still the same VM. claims.go compares the Machines, identity.go
+// compares the annotations and the cluster with what was seen before.
 package claims
 
 import (
@@ -36,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// Machines are all that there are, of all scopes.
+// Machines finds Machines among all Machines of all scopes.
 type Machines interface {
 	OtherClaimants(ctx context.Context, m object.Machine, claim string) ([]object.Machine, error)
 }
@@ -45,28 +44,29 @@ type Machines interface {
 type Checker struct {
 	Machines Machines
 
-	// SharesCluster reports whether another Machine is of the same cluster.
+	// SharesCluster returns a function that reports whether another Machine is in the same cluster.
 	SharesCluster func(context.Context) func(resource.Managed) bool
 
-	// Hides reports whether the user of a Machine may not know of another one. Nil hides none.
+	// Hides reports whether the user of a Machine may not know of another one. If it is nil, none is hidden.
 	Hides func(m, other object.Machine) bool
 
-	// SignedUUID returns the UUID that the provider has signed to be that of another Machine's VM, or empty. Nil has all that a status says count.
+	// SignedUUID returns the UUID that the provider has signed as that of another Machine's VM, or an empty string. If it is nil, the status always counts.
 	SignedUUID func(ctx context.Context, other object.Machine) string
 
-	// Holders makes what reports whether the tenants of Machines hold the VM with a VMID, which one of them is about, and whether these tenants
-	// are enforced. Nil has all hold it.
+	// Holders returns a function that reports whether the tenants of Machines hold the VM of a given Machine, which has the VMID, and whether these
+	// tenants are enforced. If it is nil, all hold it.
 	Holders func(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, enforced bool, err error), error)
 
-	// SpecCounts makes what reports whether the spec of another Machine counts for one: which VM it is to have, while it has none. Nil has all count.
+	// SpecCounts returns a function that reports whether the spec of another Machine counts for a Machine. The spec determines the other Machine's VM
+	// while it has none. If it is nil, all count.
 	SpecCounts func(ctx context.Context, m object.Machine) func(resource.Managed) bool
 }
 
-// A conflictError is a VM that two Machines claim. The one that was made first has it, unless the other one's tenant has got the VM since.
+// A conflictError is returned for a VM that two Machines claim. The older Machine has it, unless the tenant of the other one has acquired the VM since.
 type conflictError struct {
 	error
 
-	// left is true for a VM that was the Machine's and is the other one's now, which stays when the Machine is deleted.
+	// left is true for a VM that was the Machine's and is now the other one's. It stays when the Machine is deleted.
 	left bool
 }
 
@@ -78,7 +78,7 @@ func (c Checker) conflict(m object.Machine, vmid int, by object.Machine) error {
 	return conflictError{error: errors.Errorf("VM %d belongs to %s, so this Machine does not touch it: delete this Machine", vmid, whose)}
 }
 
-// leftBehind returns the error of a Machine whose VM is another one's now.
+// leftBehind returns the error of a Machine whose VM is now another one's.
 func (c Checker) leftBehind(m object.Machine, vmid int, by object.Machine) error {
 	whose := fmt.Sprintf("Machine %q", client.ObjectKeyFromObject(by))
 	if c.hides(m, by) {
@@ -96,8 +96,8 @@ func IsLeftBehind(err error) bool {
 // IsConflict reports whether an error is a conflictError.
 func IsConflict(err error) bool { return errors.As(err, &conflictError{}) }
 
-// CheckUUID looks whether an older Machine has the UUID of this one, as after its
-// annotations were copied, or whether the VM of one that is being deleted is another one's now.
+// CheckUUID checks whether an older Machine has the UUID of this one, as after its annotations were copied, or whether the VM of a Machine that is
+// being deleted is now another one's.
 func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identity) error {
 	if id.UUID == "" || !object.MayClaim(m) {
 		return nil
@@ -117,17 +117,19 @@ func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identi
 	return nil
 }
 
-// AllHold is what Holders makes where no tenant is enforced.
+// AllHold is the result of Holders where no tenant is enforced.
 func AllHold(object.Machine) (holds, enforced bool, err error) { return true, false, nil }
 
-// A claimant is another Machine that claims a VM. It holdsAlone if its tenant is enforced and holds the VM, and that of the Machine which asks does not.
+// A claimant is another Machine that claims a VM. holdsAlone is true if its tenant is enforced and holds the VM, and the tenant of the checked
+// Machine does not.
 type claimant struct {
 	object.Machine
 
 	holdsAlone bool
 }
 
-// claimants are the other Machines that claim a VM by its UUID, without those whose tenants do not hold the VM any more, if the one that asks does.
+// claimants returns the other Machines that claim a VM by its UUID. If the tenant of the checked Machine holds the VM, Machines whose tenants no
+// longer hold it are left out.
 func (c Checker) claimants(ctx context.Context, m object.Machine, id qemu.Identity) ([]claimant, error) {
 	others, err := c.Machines.OtherClaimants(ctx, m, object.ClaimOfUUID(id.UUID))
 	if err != nil || len(others) == 0 {
@@ -156,14 +158,14 @@ func (c Checker) claimants(ctx context.Context, m object.Machine, id qemu.Identi
 	return all, nil
 }
 
-// keepsVM reports whether the VM with the UUID stays for another Machine when one is deleted that has it too, whichever is older.
+// keepsVM reports whether the VM with the UUID stays for another Machine when a Machine that has it too is deleted, whichever is older.
 func (c Checker) keepsVM(ctx context.Context, other claimant, uuid string) bool {
 	signed := c.SignedUUID != nil && strings.EqualFold(c.SignedUUID(ctx, other.Machine), uuid)
 	return other.holdsAlone || signed && !meta.WasDeleted(other.Machine)
 }
 
-// hasVM reports whether the provider has seen that another Machine has the VM with the UUID. What its
-// annotations say is for users to write, and so may be what the status of one says that is hidden.
+// hasVM reports whether the provider has seen that another Machine has the VM with the UUID. Users can write its annotations, and possibly also the
+// status of a Machine that is hidden.
 func (c Checker) hasVM(ctx context.Context, m, other object.Machine, uuid string) bool {
 	has := other.Observation().UUID
 	if c.SignedUUID != nil && c.hides(m, other) {
@@ -172,15 +174,14 @@ func (c Checker) hasVM(ctx context.Context, m, other object.Machine, uuid string
 	return uuid != "" && strings.EqualFold(has, uuid)
 }
 
-// refused reports whether a Machine asks for what its tenant may not have: what its annotations claim
-// is not kept from those who may have it.
+// refused reports whether a Machine asks for what its tenant may not have. The claims of its annotations do not exclude others who may have it.
 func refused(m object.Machine) bool {
 	return m.GetCondition(xpv2.TypeUpToDate).Reason == v1alpha1.ReasonTenantRefused
 }
 
 func (c Checker) hides(m, other object.Machine) bool { return c.Hides != nil && c.Hides(m, other) }
 
-// specCounts makes what reports whether the specs of others count for a Machine.
+// specCounts returns a function that reports whether the specs of others count for a Machine.
 func (c Checker) specCounts(ctx context.Context, m object.Machine) func(resource.Managed) bool {
 	if c.SpecCounts == nil {
 		return func(resource.Managed) bool { return true }
@@ -188,8 +189,7 @@ func (c Checker) specCounts(ctx context.Context, m object.Machine) func(resource
 	return c.SpecCounts(ctx, m)
 }
 
-// CheckAdoptable says why a VM cannot be adopted: another Machine has it, or an older one is
-// about to adopt it.
+// CheckAdoptable returns why a VM cannot be adopted: another Machine has it, or an older one is about to adopt it.
 func (c Checker) CheckAdoptable(ctx context.Context, m object.Machine, vmid int, uuid string) error {
 	if !object.MayClaim(m) {
 		return nil
@@ -206,8 +206,7 @@ func (c Checker) CheckAdoptable(ctx context.Context, m object.Machine, vmid int,
 	return c.checkUndecided(ctx, m, vmid)
 }
 
-// checkUndecided looks whether an older Machine of the same cluster claims the VMID, and
-// its claim is undecided: it has no UUID yet.
+// checkUndecided checks whether an older Machine of the same cluster claims the VMID, and its claim is undecided because it has no UUID yet.
 func (c Checker) checkUndecided(ctx context.Context, m object.Machine, vmid int) error {
 	claimants, err := c.Machines.OtherClaimants(ctx, m, object.ClaimOfVMID(meta.GetExternalName(m)))
 	if err != nil || len(claimants) == 0 {
@@ -222,11 +221,11 @@ func (c Checker) checkUndecided(ctx context.Context, m object.Machine, vmid int)
 	return nil
 }
 
-// CheckVMID looks whether an older Machine of the same cluster is to have the VMID that
-// the spec names, though neither has a VM yet. Between tenants PVE decides, which gives a VMID once.
+// CheckVMID checks whether an older Machine of the same cluster is to have the VMID that the spec names, though neither has a VM yet. Between tenants
+// PVE decides, which gives a VMID only once.
 func (c Checker) CheckVMID(ctx context.Context, m object.Machine, id qemu.Identity) error {
 	if object.MayReplaceVMID(m) {
-		return nil // Whoever is faster has it.
+		return nil // The faster Machine gets it.
 	}
 	claimants, err := c.Machines.OtherClaimants(ctx, m, object.ClaimOfVMID(meta.GetExternalName(m)))
 	if err != nil || len(claimants) == 0 {

@@ -37,7 +37,7 @@ import (
 
 const uuid = "11111111-2222-4333-8444-555555555555"
 
-// machine that was made at a time, and has the VMID and the UUID.
+// machine returns a Machine that was created at a time, and has the VMID and the UUID.
 func machine(name string, at int64, uuid string) *namespaced.Machine {
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(time.Unix(at, 0))}}
 	meta.SetExternalName(m, "500")
@@ -47,7 +47,7 @@ func machine(name string, at int64, uuid string) *namespaced.Machine {
 	return m
 }
 
-// others are all Machines but the one that asks, by their claims.
+// others are all Machines except the one that asks, by their claims.
 type others []object.Machine
 
 func (o others) OtherClaimants(_ context.Context, _ object.Machine, claim string) ([]object.Machine, error) {
@@ -98,7 +98,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestClaimsOfTenants has no annotation of another tenant's Machine keep a VM from the one that may have it.
+// TestClaimsOfTenants checks that no annotation of another tenant's Machine keeps a VM from the Machine that may have it.
 func TestClaimsOfTenants(t *testing.T) {
 	refused, has := machine("refused", 1, uuid), machine("has", 1, uuid)
 	refused.SetConditions(xpv2.Condition{Type: xpv2.TypeUpToDate, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonTenantRefused})
@@ -148,13 +148,13 @@ func TestClaimsOfTenants(t *testing.T) {
 	}
 }
 
-// TestClaimsLeftBehind has a VM be the Machine's whose tenant holds it, and be left to it.
+// TestClaimsLeftBehind checks that a VM belongs, and is left, to the Machine whose tenant holds it.
 func TestClaimsLeftBehind(t *testing.T) {
 	const all, mine, theirs, none = "mine other", "mine", "other", ""
 	id := qemu.Identity{VMID: 500, UUID: uuid}
 	for name, tc := range map[string]struct {
 		reason           string
-		at               int64 // When the other Machine was made; this one was at 2.
+		at               int64 // When the other Machine was created; this one was at 2.
 		holds            string
 		deleted, leaving bool // This one, and the other one.
 		unsigned         bool

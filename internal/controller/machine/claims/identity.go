@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// An Inventory knows which cluster the connection leads to.
+// An Inventory reads which cluster the connection leads to.
 type Inventory interface {
 	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 }
@@ -49,7 +49,7 @@ func ShowConflict(m object.Machine, err error) {
 		conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))
 }
 
-// CheckIdentity is an error if the VM that was found, or its absence, is not that of a Machine. One that is known to be destroyed is in no
+// CheckIdentity returns an error if the VM that was found, or its absence, is not that of a Machine. A VM that is known to be destroyed is in no
 // other cluster.
 func CheckIdentity(ctx context.Context, i Inventory, m object.Machine, id qemu.Identity, v *vmstate.VM, destroyed bool) error {
 	if err := checkUnchanged(m, id, v); err != nil || destroyed {
@@ -58,8 +58,8 @@ func CheckIdentity(ctx context.Context, i Inventory, m object.Machine, id qemu.I
 	return checkCluster(ctx, i, m, id, v)
 }
 
-// checkUnchanged is an error if the VM of a Machine is not the one that its external name or its
-// UUID, which somebody has changed, leads to: that VM, or nil.
+// checkUnchanged returns an error if a user has changed the external name or the UUID of a Machine, and they no longer lead to its VM. They lead to
+// the given VM, or to none.
 func checkUnchanged(m object.Machine, id qemu.Identity, v *vmstate.VM) error {
 	o := m.Observation()
 	found := v != nil && id.ProveState(v.State) == qemu.Ours
@@ -82,9 +82,8 @@ func checkUnchanged(m object.Machine, id qemu.Identity, v *vmstate.VM) error {
 	return err
 }
 
-// checkCluster is an error if the VM is not found because it is looked for in another cluster
-// than it was in: the configuration has come to lead there. Made again, there would be two
-// of it, and a Machine that is deleted would leave it behind.
+// checkCluster returns an error if the VM is not found because its former cluster is another one than the cluster that the configuration now leads
+// to. If it were created again, there would be two of it, and a Machine that is deleted would leave it behind.
 func checkCluster(ctx context.Context, i Inventory, m object.Machine, id qemu.Identity, v *vmstate.VM) error {
 	o := m.Observation()
 	if o.Cluster == "" || v != nil && id.ProveState(v.State) != qemu.Foreign {
@@ -108,7 +107,7 @@ func checkCluster(ctx context.Context, i Inventory, m object.Machine, id qemu.Id
 	return err
 }
 
-// clusterName is the name of a cluster, or of the node that is in none.
+// clusterName returns the name of a cluster, or of a standalone node.
 func clusterName(s proxmox.ClusterStatus) string {
 	for _, n := range s.Nodes {
 		if s.Name == "" && n.Local {

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package cloudinit keeps the NoCloud images of Machines, which hold cloud-init data that PVE's own drive cannot hold: which image a
-// spec asks for, its upload, and the removal of those that are no longer used.
+// Package cloudinit keeps the NoCloud images of Machines, which hold cloud-init data that PVE's own drive cannot hold. It decides which image a spec
+// asks for, uploads it, and removes images that are no longer used.
 package cloudinit
 
 import (
@@ -48,18 +48,18 @@ type Client interface {
 	RenewCloudInit(ctx context.Context, ref proxmox.Ref) error
 }
 
-// An Inventory knows the storages.
+// An Inventory reads the storages.
 type Inventory interface {
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 }
 
-// Nodes knows which nodes can be asked.
+// Nodes reports which nodes can be reached.
 type Nodes interface {
 	NodeOffline(ctx context.Context, node string) (bool, error)
 	NodeUnreachable(ctx context.Context, node string) (bool, error)
 }
 
-// A Keeper makes, uploads and removes the images of one VM.
+// A Keeper creates, uploads and removes the images of one VM.
 type Keeper struct {
 	Client    Client
 	Inventory Inventory
@@ -75,22 +75,21 @@ type Keeper struct {
 	// Password returns the password of cloud-init's user, or nil if none is declared.
 	Password func(context.Context, object.Machine, *v1alpha1.MachineCloudInit) (*password.Password, error)
 
-	// Stores reports whether images may be on a storage. Nil for all.
+	// Stores reports whether images may be on a storage. If it is nil, they may be on all.
 	Stores func(storage string) bool
 
-	// VM is nil if there is none any more.
+	// VM is nil if it no longer exists.
 	VM *vmstate.VM
 
-	// OwnershipProven is true if the VM was seen to be ours just now.
+	// OwnershipProven is true if this reconcile has proven that the VM is ours.
 	OwnershipProven bool
 
-	// ObstacleTime is how long a node that is off is waited for.
+	// ObstacleTime is how long to wait for a node that is off.
 	ObstacleTime time.Duration
 }
 
-// RegenerateDrive has a running guest find what was changed for it when it boots next, by
-// itself too. That is lost if the provider ends before: then PVE does it when it
-// starts the VM.
+// RegenerateDrive renews the drive so that a running guest finds its changes at its next boot, even if the guest reboots by itself. If the provider
+// ends before that, PVE renews the drive when it starts the VM.
 func (k Keeper) RegenerateDrive(ctx context.Context, m object.Machine) error {
 	if !k.Tasks.DriveStale(m) {
 		return nil

@@ -252,7 +252,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestHolds has a VM that was up to date, with its image in its drive or without one.
+// TestHolds covers a VM that was up to date, with its image in its drive or without one.
 func TestHolds(t *testing.T) {
 	const has, hasToo = "pve1=" + ourImage, "pve1=" + ourImage + " pve1=files:iso/cidata-10000-" + ourUUID + "-fedcba9876543210.iso"
 	uncertain := func(d time.Duration) string {
@@ -396,8 +396,8 @@ func TestStale(t *testing.T) {
 		medium   string
 		image    *Image
 		pve      func(*pve)
-		gone     bool   // The VM is.
-		unproven bool   // It was not seen to be ours just now.
+		gone     bool   // The VM no longer exists.
+		unproven bool   // This reconcile has not proven it ours.
 		snapshot string // What a snapshot has in the drive.
 		want     []nocloud.Ref
 	}{
@@ -454,7 +454,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestRemoveStale has an image go that no VM has, and be forgotten where it is not.
+// TestRemoveStale checks that an image that no VM has is removed, and forgotten where it does not exist.
 func TestRemoveStale(t *testing.T) {
 	one := "pve1=" + ourImage
 	answers := func(text string) func(*pve) {
@@ -494,7 +494,7 @@ func TestRemoveStale(t *testing.T) {
 	}
 }
 
-// An annotation may name an image of another VM, or any that a person wrote there.
+// TestRefsOfOthers checks that an annotation that names an image of another VM, or any other volume, is ignored.
 func TestRefsOfOthers(t *testing.T) {
 	annotation := "pve1=local:iso/debian.iso pve1=" + theirImage + " pve1=" + ourImage
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{

@@ -34,8 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// An Image is a NoCloud image of our own, which PVE's cloud-init drive gives way
-// to: with two of them in a VM it would be left to chance which one is read.
+// An Image is a NoCloud image of our own, which replaces PVE's cloud-init drive: with two of them in a VM it would be undefined which one is read.
 type Image struct {
 	Node, Storage, Name string
 
@@ -45,18 +44,17 @@ type Image struct {
 	// content is nil if there is nothing to upload.
 	content []byte
 
-	// Deferred is true if the image cannot be made yet, since PVE has yet to give a
-	// network its MAC address.
+	// Deferred is true if the image cannot be created yet, because PVE has not given a network its MAC address yet.
 	Deferred bool
 
-	// EjectFirst is true if the drive has to be emptied first.
+	// EjectFirst is true if the drive must be emptied first.
 	EjectFirst bool
 }
 
-// Volume returns the volume that the image is.
+// Volume returns the volume of the image.
 func (i *Image) Volume() string { return i.Storage + ":iso/" + i.Name }
 
-// Drive returns the drive that the image is to be in; nil if it is left as it is.
+// Drive returns the drive that the image is to be in, or nil if the drive is left as it is.
 func (i *Image) Drive() *qemu.NoCloudImage {
 	switch {
 	case i == nil || i.Deferred:
@@ -67,7 +65,7 @@ func (i *Image) Drive() *qemu.NoCloudImage {
 	return &qemu.NoCloudImage{Device: i.Device, Volume: i.Volume()}
 }
 
-// Pending reports whether the VM has to wait for its image before it starts.
+// Pending reports whether the VM must wait for its image before it starts.
 func (i *Image) Pending() bool { return i != nil && (i.Deferred || i.EjectFirst) }
 
 // The policies for data of cloud-init that change.
@@ -76,8 +74,7 @@ const (
 	changeRerun  = "RerunOnReboot"
 )
 
-// EjectForMigration takes an image on local storage, with which PVE migrates no VM, out of
-// its drive.
+// EjectForMigration ejects an image on local storage, with which PVE does not migrate a VM, from its drive.
 func (k Keeper) EjectForMigration(ctx context.Context, d qemu.Desired) (*Image, error) {
 	storages, err := k.Inventory.Storages(ctx)
 	if err != nil {
@@ -99,8 +96,7 @@ func (k Keeper) EjectForMigration(ctx context.Context, d qemu.Desired) (*Image, 
 	return &Image{Deferred: true}, nil
 }
 
-// Build makes the image of a spec with custom data, or returns nil if the VM keeps the one that
-// it has.
+// Build creates the image of a spec with custom data, or returns nil if the VM keeps its current image.
 func (k Keeper) Build(ctx context.Context, m object.Machine, d qemu.Desired) (*Image, error) {
 	c := d.CloudInit
 	image := &Image{Node: k.VM.Node, Device: d.NoCloudDrive(k.VM.Config)}
@@ -131,8 +127,8 @@ func (k Keeper) Build(ctx context.Context, m object.Machine, d qemu.Desired) (*I
 	return image, nil
 }
 
-// Holds reports whether a VM that was up to date still is, as far as storages, nodes and the time decide about its images: it keeps the one that
-// it has, and none is to be removed.
+// Holds reports whether a VM that was up to date still is, as far as storages, nodes and the time affect its images: it keeps its image, and none is
+// to be removed.
 func (k Keeper) Holds(ctx context.Context, m object.Machine, id qemu.Identity) bool {
 	if unused, err := k.unused(ctx, m, nil); len(unused) > 0 || err != nil {
 		return false
@@ -149,7 +145,7 @@ func (k Keeper) Holds(ctx context.Context, m object.Machine, id qemu.Identity) b
 	return err == nil && id.OwnsNoCloudImage(has) && strings.HasPrefix(has, storage+":")
 }
 
-// Check looks, before anything is created, whether the image can be made. VM is then what the VM is to be made of.
+// Check checks, before anything is created, whether the image can be created. VM then holds the source of the VM.
 func (k Keeper) Check(ctx context.Context, m object.Machine, d qemu.Desired) error {
 	if _, err := k.Storage(ctx, d, k.VM.Node, ""); err != nil {
 		return err
@@ -164,8 +160,7 @@ func (k Keeper) Check(ctx context.Context, m object.Machine, d qemu.Desired) err
 	return nil
 }
 
-// data returns all data for the guest, or nil if a network has no MAC address
-// yet.
+// data returns all data for the guest, or nil if a network has no MAC address yet.
 func (k Keeper) data(ctx context.Context, m object.Machine, d qemu.Desired) (*nocloud.Data, error) {
 	c := d.CloudInit
 	data, known := d.GuestData(k.VM.Config)
@@ -193,7 +188,7 @@ func (k Keeper) data(ctx context.Context, m object.Machine, d qemu.Desired) (*no
 	return &data, err
 }
 
-// passwordHash is what the data tell of the password, empty if there is none.
+// passwordHash returns the hash of the password in the data, or an empty string if there is none.
 func (k Keeper) passwordHash(ctx context.Context, m object.Machine, d qemu.Desired) (string, error) {
 	p, err := k.Password(ctx, m, d.CloudInit)
 	if p == nil || err != nil {

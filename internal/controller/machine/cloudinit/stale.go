@@ -32,8 +32,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// Stale returns the images that the VM no longer has, apart from those on nodes that
-// cannot be asked, and those of which more may arrive. Desired is the one that it is to have, if any.
+// Stale returns the images that the VM no longer has, except those on nodes that cannot be reached, and those that may still arrive. desired is the
+// image that the VM is to have, if any.
 func (k Keeper) Stale(ctx context.Context, m object.Machine, desired *Image) ([]nocloud.Ref, error) {
 	stale, err := k.unused(ctx, m, desired)
 	if err != nil {
@@ -42,8 +42,7 @@ func (k Keeper) Stale(ctx context.Context, m object.Machine, desired *Image) ([]
 	return k.withoutSnapshots(ctx, stale)
 }
 
-// unused returns the images that neither the VM has nor is to have, apart from those on nodes that cannot be asked, and those of which more may
-// arrive.
+// unused returns the images that the VM neither has nor is to have, except those on nodes that cannot be reached, and those that may still arrive.
 func (k Keeper) unused(ctx context.Context, m object.Machine, desired *Image) ([]nocloud.Ref, error) {
 	all := Refs(m)
 	if len(all) == 0 {
@@ -67,9 +66,8 @@ func (k Keeper) unused(ctx context.Context, m object.Machine, desired *Image) ([
 	return stale, nil
 }
 
-// withoutSnapshots leaves out images that a snapshot of the VM has in a drive: without them
-// PVE cannot go back to one with the VM's memory. They wait until it is removed, which
-// is a sign to look at the VM again.
+// withoutSnapshots leaves out images that a snapshot of the VM has in a drive: without them PVE cannot go back to a snapshot with the VM's memory.
+// They wait until the snapshot is removed, which causes another reconcile.
 func (k Keeper) withoutSnapshots(ctx context.Context, stale []nocloud.Ref) ([]nocloud.Ref, error) {
 	if len(stale) == 0 || k.VM == nil || k.VM.Config["parent"] == "" {
 		return stale, nil
@@ -92,8 +90,8 @@ func (k Keeper) withoutSnapshots(ctx context.Context, stale []nocloud.Ref) ([]no
 	return stale, nil
 }
 
-// reachableNode returns the node by which an image can be reached, empty while there is none. On
-// shared storage that may be another one than it came by.
+// reachableNode returns the node through which an image can be reached, or an empty string while there is none. On shared storage it may differ from
+// the node of the upload.
 func (k Keeper) reachableNode(ctx context.Context, p nocloud.Ref) (string, error) {
 	unreachable, err := k.Nodes.NodeUnreachable(ctx, p.Node)
 	if !unreachable || err != nil {
@@ -129,7 +127,7 @@ func hasMedium(config qemu.Config, volume string) bool {
 	return slices.ContainsFunc(config.CDROMs(), func(device string) bool { return config.Volume(device) == volume })
 }
 
-// RemoveStale removes the first of the images, or forgets it when it is gone.
+// RemoveStale removes the first of the images, or forgets it if it no longer exists.
 func (k Keeper) RemoveStale(ctx context.Context, m object.Machine, stale []nocloud.Ref) (proxmox.UPID, error) {
 	for _, p := range stale {
 		node, err := k.reachableNode(ctx, p)
@@ -151,11 +149,11 @@ func (k Keeper) RemoveStale(ctx context.Context, m object.Machine, stale []noclo
 	return "", nil
 }
 
-// removing is what tasks remember that begin.
+// removing is the key under which the tracker of tasks remembers the beginning of the wait.
 const removing = "remove images"
 
-// Wait says why a Machine whose VM is gone has to wait for images of it: they may
-// still arrive, or are on nodes that are off. Those that nobody can wait for are left.
+// Wait returns why a Machine whose VM no longer exists must wait for its images: they may still arrive, or are on nodes that are off. Images for
+// which it need not wait are left.
 func (k Keeper) Wait(ctx context.Context, m object.Machine) (waits, err error) {
 	all := Refs(m)
 	for _, p := range all {
@@ -178,8 +176,8 @@ func (k Keeper) Wait(ctx context.Context, m object.Machine) (waits, err error) {
 	return nil, nil
 }
 
-// Annotation names images in the VM's drives that are its own and that the Machine does not
-// know of any more, or not yet: another Machine has had the VM. They go with the VM.
+// Annotation records images in the VM's drives that belong to the VM and that the Machine does not know, because another Machine had the VM. They are
+// removed with the VM.
 func (k Keeper) Annotation(m object.Machine) map[string]string {
 	known := m.GetAnnotations()[object.AnnotationImages]
 	all, id := known, qemu.Identity{UUID: m.GetAnnotations()[object.AnnotationUUID]}

@@ -31,16 +31,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// Storage returns where images go: the storage of the spec, the one that has the
-// present image, or one that holds ISO images, rather one that answers, and of these
-// a shared one.
+// Storage returns the storage for images: that of the spec, that of the present image, or one that holds ISO images. Among the latter it prefers
+// storages that answer, and then shared ones.
 func (k Keeper) Storage(ctx context.Context, d qemu.Desired, node, present string) (string, error) {
 	storages, err := k.Inventory.Storages(ctx)
 	if err != nil {
 		return "", err
 	}
 	var names []string
-	for _, s := range slices.SortedFunc(slices.Values(storages), compareForImage) { // Others read the list too.
+	for _, s := range slices.SortedFunc(slices.Values(storages), compareForImage) { // The list is shared with others.
 		if s.Node == node && slices.Contains(s.Content, "iso") && (k.Stores == nil || k.Stores(s.Name)) {
 			names = append(names, s.Name)
 		}

@@ -32,12 +32,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// maxUploadTime is how long after it was asked for an upload may arrive of which nothing
-// was heard: PVE's proxy works off what it has received, however late.
+// maxUploadTime is how long after its request an upload of unknown outcome may arrive: PVE's proxy processes what it has received, however late.
 const maxUploadTime = 15 * time.Minute
 
-// Refs returns the images that are kept with a Machine. Whatever else an annotation names was not made
-// for its VM, and is not to be removed with it.
+// Refs returns the images that are recorded on a Machine. Other volumes that an annotation names were not created for its VM, and must not be removed
+// with it.
 func Refs(m object.Machine) []nocloud.Ref {
 	return nocloud.ParseRefs(m.GetAnnotations()[object.AnnotationImages], m.GetAnnotations()[object.AnnotationUUID])
 }
@@ -46,11 +45,11 @@ func (k Keeper) saveRefs(ctx context.Context, m object.Machine, all []nocloud.Re
 	return kind.Annotate(ctx, k.Kube, m, map[string]string{object.AnnotationImages: nocloud.FormatRefs(all)})
 }
 
-// uploadAgain is when an image is uploaded again that is still not there.
+// uploadAgain is the time after which an image that is still missing is uploaded again.
 const uploadAgain = time.Minute
 
-// EnsureUploaded starts to put the image onto its storage, if it is to be put into its drive
-// and is not there yet. That it may be there is written down before. The change of options follows the upload.
+// EnsureUploaded starts to put the image onto its storage, if it is to be put into its drive and is not there yet. It first records that the image
+// may be there. The change of options follows the upload.
 func (k Keeper) EnsureUploaded(ctx context.Context, m object.Machine, image *Image, change qemu.Difference) (proxmox.UPID, error) {
 	if image != nil && image.EjectFirst {
 		return "", k.checkUploadPrivileges(ctx, image, change)
@@ -95,15 +94,14 @@ func (k Keeper) upload(ctx context.Context, m object.Machine, image *Image) (pro
 	if err != nil {
 		k.Tasks.WithdrawAsked(m)
 	}
-	// An upload before it may be in doubt still.
+	// The outcome of an earlier upload may still be unknown.
 	if kept := k.saveRefs(ctx, m, append(slices.Clip(rest), p)); kept != nil {
 		k.Log.Debug("An image that is removed within minutes is waited for longer than need be", "volume", p.Volume, "error", kept)
 	}
 	return u, err
 }
 
-// checkUploadPrivileges checks the privileges for the upload of an image, and what is done with it. That comes first if the drive is
-// emptied for it.
+// checkUploadPrivileges checks the privileges to upload an image and to use it. If the drive must be emptied for the image, the check comes before that.
 func (k Keeper) checkUploadPrivileges(ctx context.Context, image *Image, change qemu.Difference) error {
 	needs := validate.RequiredPrivileges(change, k.VM.Config, validate.Place{VMID: k.VM.VMID})
 	return k.Checks.CheckPrivileges(ctx, "upload an image to storage "+image.Storage, append(needs, preflight.UploadPrivileges(image.Storage)...))

@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package conditions has the conditions of Machines, their reasons, and how an error becomes
-// one of them.
+// Package conditions defines the conditions of Machines and their reasons, and maps errors to conditions.
 package conditions
 
 import (
@@ -38,7 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Conditions of a Machine beside Ready and Synced.
+// Conditions of a Machine in addition to Ready and Synced.
 const (
 	TypeVMCreated          xpv2.ConditionType = "VMCreated"
 	TypeResourcesAllocated xpv2.ConditionType = "ResourcesAllocated"
@@ -48,7 +47,7 @@ const (
 	// TypeGuestProvisioned is true if cloud-init has finished in the guest without errors.
 	TypeGuestProvisioned xpv2.ConditionType = "GuestProvisioned"
 
-	// TypeBootable is false while a VM runs with nothing to boot from. A VM that never did so has no such condition.
+	// TypeBootable is false while a VM runs with nothing to boot from. A VM for which that was never so does not have this condition.
 	TypeBootable xpv2.ConditionType = "Bootable"
 
 	// TypeRemainsFound is true while there is a VM that a lost creation has left.
@@ -81,14 +80,14 @@ const (
 
 // Reasons of the wait for two kinds of addresses.
 const (
-	// ReasonWaitingForIPAddress is why a VM is not made yet, or not ready: a pool has yet to give its network the address that the guest is told.
+	// ReasonWaitingForIPAddress is why a VM is not created yet, or not ready: a pool has yet to allocate the address that the guest is given for its network.
 	ReasonWaitingForIPAddress xpv2.ConditionReason = "WaitingForIPAddress"
 
-	// ReasonWaitingForAddress is why NetworkConfigured is false: the guest agent has yet to tell which address the guest has, wherever that is from.
+	// ReasonWaitingForAddress is why NetworkConfigured is false: the guest agent has yet to report which address the guest has, whatever its origin.
 	ReasonWaitingForAddress xpv2.ConditionReason = "WaitingForAddress"
 )
 
-// Reasons of the condition RestartRequired beside PendingChanges.
+// Reasons of the condition RestartRequired in addition to PendingChanges.
 const (
 	ReasonRestarting               xpv2.ConditionReason = "Restarting"
 	ReasonWaitingForGuest          xpv2.ConditionReason = "WaitingForGuest"
@@ -121,30 +120,29 @@ const (
 	ReasonNotRunning      xpv2.ConditionReason = "NotRunning"
 )
 
-// ReasonNodeOffline is why a Machine is not ready whose node is offline.
+// ReasonNodeOffline is why a Machine whose node is offline is not ready.
 const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
 
-// Reasons why a Machine is not ready whose VM lacks what the spec declares.
+// Reasons why a Machine is not ready because its VM lacks what the spec declares.
 const (
 	ReasonDeviceMissing   xpv2.ConditionReason = "DeviceMissing"
 	ReasonBootDiskMissing xpv2.ConditionReason = "BootDiskMissing"
 	ReasonBridgeMissing   xpv2.ConditionReason = "BridgeMissing"
 )
 
-// New returns a condition that has changed now.
+// New returns a condition that has just changed.
 func New(t xpv2.ConditionType, s corev1.ConditionStatus, r xpv2.ConditionReason, message string) xpv2.Condition {
 	return xpv2.Condition{Type: t, Status: s, Reason: r, Message: message, LastTransitionTime: metav1.Now()}
 }
 
-// Set sets conditions as what is seen of the present generation of a Machine.
+// Set sets conditions as observed for the current generation of a Machine.
 func Set(m object.Machine, conditions ...xpv2.Condition) {
 	for _, c := range conditions {
 		m.SetConditions(c.WithObservedGeneration(m.GetGeneration()))
 	}
 }
 
-// NotReady returns the condition Ready for a VM that exists, with the reason why it
-// is not ready.
+// NotReady returns the condition Ready for a VM that exists, with the reason why it is not ready.
 func NotReady(r xpv2.ConditionReason, message string) xpv2.Condition {
 	return New(xpv2.TypeReady, corev1.ConditionFalse, r, message)
 }
@@ -171,9 +169,9 @@ func networkCondition(v *vmstate.VM, o *v1alpha1.MachineObservation) xpv2.Condit
 	return New(TypeNetworkConfigured, corev1.ConditionTrue, ReasonNetworkReady, "")
 }
 
-// Unreadable returns the error for a VM whose node is offline, and shows it: HA may bring the VM back on another one,
-// nothing else does. It says what becomes of a VM that was not seen after its creation; completeOn is the node of one that
-// is complete nevertheless, and empty otherwise.
+// Unreadable returns the error for a VM whose node is offline, and shows it: only HA may bring the VM back on another node. For a VM that was not
+// seen after its creation, the error states what happens next. completeOn is the node of such a VM if it is nevertheless complete, and empty
+// otherwise.
 func Unreadable(m object.Machine, err error, completeOn string) error {
 	if !meta.GetExternalCreatePending(m).IsZero() && m.Observation().UUID == "" && !meta.WasDeleted(m) {
 		err = errors.Errorf("%w: %s", err, afterCreation(m, completeOn))
@@ -182,7 +180,7 @@ func Unreadable(m object.Machine, err error, completeOn string) error {
 	return err
 }
 
-// afterCreation says what becomes of a VM whose node has gone offline while, or soon after, it was created there.
+// afterCreation returns what happens to a VM whose node has gone offline while, or soon after, the VM was created there.
 func afterCreation(m object.Machine, completeOn string) string {
 	const another = "remove it from the cluster, delete this Machine and create another"
 	if completeOn != "" {
@@ -196,7 +194,7 @@ func afterCreation(m object.Machine, completeOn string) string {
 	return "the VM was being created there, and what is left of it is shown when the node is back; if the node never comes back, " + advice
 }
 
-// A sourceWaitError is why a Machine has to wait for a Backup, a Storage, a Volume or an address.
+// A sourceWaitError is why a Machine must wait for a Backup, a Storage, a Volume or an address.
 type sourceWaitError struct {
 	reason  xpv2.ConditionReason
 	message string
@@ -205,27 +203,27 @@ type sourceWaitError struct {
 // Error returns the message.
 func (e *sourceWaitError) Error() string { return e.message }
 
-// WaitForBackup returns why a Machine has to wait for a Backup.
+// WaitForBackup returns why a Machine must wait for a Backup.
 func WaitForBackup(format string, args ...any) error {
 	return &sourceWaitError{reason: ReasonWaitingForBackup, message: fmt.Sprintf(format, args...)}
 }
 
-// WaitForStorage returns why a Machine has to wait for a Storage.
+// WaitForStorage returns why a Machine must wait for a Storage.
 func WaitForStorage(format string, args ...any) error {
 	return &sourceWaitError{reason: ReasonWaitingForStorage, message: fmt.Sprintf(format, args...)}
 }
 
-// WaitForVolume returns why a Machine has to wait for a Volume.
+// WaitForVolume returns why a Machine must wait for a Volume.
 func WaitForVolume(format string, args ...any) error {
 	return &sourceWaitError{reason: ReasonWaitingForVolume, message: fmt.Sprintf(format, args...)}
 }
 
-// WaitForIPAddress returns why a Machine has to wait for an address of a pool.
+// WaitForIPAddress returns why a Machine must wait for an address of a pool.
 func WaitForIPAddress(format string, args ...any) error {
 	return &sourceWaitError{reason: ReasonWaitingForIPAddress, message: fmt.Sprintf(format, args...)}
 }
 
-// WaitsForSource reports whether a Machine has to wait for an Image, a Backup, a Storage, a Volume, an address or room in a quota, and the reason.
+// WaitsForSource reports whether a Machine must wait for an Image, a Backup, a Storage, a Volume, an address or room in a quota, and the reason.
 func WaitsForSource(err error) (xpv2.ConditionReason, bool) {
 	var image *imageref.NotReadyError
 	var other *sourceWaitError
@@ -240,7 +238,7 @@ func WaitsForSource(err error) (xpv2.ConditionReason, bool) {
 	return "", false
 }
 
-// SetSourceWait shows that a Machine waits for an Image or a Backup, if that is what the error says.
+// SetSourceWait shows that a Machine waits for an Image or a Backup, if the error says so.
 func SetSourceWait(m object.Machine, err error) bool {
 	reason, waits := WaitsForSource(err)
 	if !waits {
@@ -256,7 +254,7 @@ func SetSourceWait(m object.Machine, err error) bool {
 	return true
 }
 
-// SetMissing shows that there is no VM, and that none is made.
+// SetMissing shows that there is no VM, and that none is created.
 func SetMissing(m object.Machine, id qemu.Identity) {
 	message := fmt.Sprintf("VM %d does not exist, and managementPolicies leave out Create", id.VMID)
 	if id.VMID == 0 {
@@ -277,7 +275,7 @@ func AppendReady(m object.Machine, text string) {
 	Set(m, ready.WithMessage(strings.TrimPrefix(ready.Message+"; "+text, "; ")))
 }
 
-// WaitReason says what a call waits for that has no turn, without what it would do.
+// WaitReason returns what a call waits for whose turn has not come, without the effect of the call.
 func WaitReason(err error) string {
 	if e := (*proxmox.Error)(nil); errors.As(err, &e) {
 		return e.Message

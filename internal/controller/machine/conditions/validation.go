@@ -28,8 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// A ValidationError is a spec that cannot be carried out, found before anything is
-// created. It says which condition shows it.
+// A ValidationError is a spec that cannot be carried out, found before anything is created. Its aspect determines which condition shows it.
 type ValidationError struct {
 	Aspect  Aspect
 	Message string
@@ -62,8 +61,7 @@ func Rejections(err error) ([]string, error) {
 	return nil, err
 }
 
-// SetRejection shows why there is no VM and none can be created, and no longer what was so
-// before.
+// SetRejection shows why there is no VM and none can be created, and resets earlier conditions.
 func SetRejection(m object.Machine, err error) {
 	why := ofRejection(err)
 	for _, t := range []xpv2.ConditionType{TypeVMCreated, TypeResourcesAllocated, TypeNetworkConfigured} {
@@ -74,7 +72,7 @@ func SetRejection(m object.Machine, err error) {
 	Set(m, xpv2.Unavailable().WithMessage(err.Error()), why)
 }
 
-// ofRejection is the condition that shows why a VM cannot be created.
+// ofRejection returns the condition that shows why a VM cannot be created.
 func ofRejection(err error) xpv2.Condition {
 	var r ValidationError
 	if !errors.As(err, &r) {
@@ -92,11 +90,10 @@ func ofRejection(err error) xpv2.Condition {
 	return New(TypeVMCreated, corev1.ConditionFalse, ReasonCreationFailed, err.Error())
 }
 
-// maxNames that a message lists.
+// maxNames is how many names a message lists at most.
 const maxNames = 10
 
-// Instead says at the end of a message what there is in place of what is
-// missing.
+// Instead returns the end of a message that lists the alternatives to what is missing.
 func Instead(what string, names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package demand tells what a VM that is to be made needs of the node that it is made on: room, storages, bridges, devices and its source.
+// Package demand determines what a VM that is to be created needs of its node: room, storages, bridges, devices and its source.
 package demand
 
 import (
@@ -34,11 +34,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A VM is one that is to be made.
+// A VM is a VM that is to be created.
 type VM struct {
 	qemu.Desired
 
-	// Config that it starts with, which is that of its source. Nil without one.
+	// Config that it starts with, which is that of its source, or nil without one.
 	Config qemu.Config
 
 	// Source that it is cloned from, or nil.
@@ -47,19 +47,18 @@ type VM struct {
 	// Archive is the backup that it is restored from, or nil.
 	Archive *restore.Archive
 
-	// Image is the revision of an Image that it is made from, or nil, and ImageNodes are the nodes that have its file.
+	// Image is the revision of an Image that it is created from, or nil, and ImageNodes are the nodes that have its file.
 	Image      *imageref.Choice
 	ImageNodes []string
 }
 
-// Elsewhere reports whether a VM that has to be made on the node of its source goes to
-// the node that its user's rules lead to from there.
+// Elsewhere reports whether a VM that must be created on the node of its source then moves to the node that its user's rules determine.
 func (v VM) Elsewhere() bool {
 	return v.Source != nil && !v.Source.Shared && v.Placement != nil && v.Node == nil && source.IsFull(v.Clone, v.Source)
 }
 
-// Request returns what placement is asked for a Machine's VM. The node is empty where placement is to choose one; otherwise chosenBy says
-// who has chosen it.
+// Request returns the request to placement for a Machine's VM. The node is empty if placement is to choose one. Otherwise chosenBy is why it is
+// already chosen.
 func (v VM) Request(m object.Machine, node, chosenBy string) placement.Request {
 	need := v.Requirements()
 	r := placement.Request{
@@ -68,13 +67,13 @@ func (v VM) Request(m object.Machine, node, chosenBy string) placement.Request {
 		Runs: need.Runs, CPUs: need.CPUs, Memory: need.Memory,
 	}
 	if node != "" {
-		return r // What is on a node that is settled is checked with better advice.
+		return r // The checks of a chosen node give better advice.
 	}
 	r.Disks, r.Bridges, r.Mappings = need.Disks, v.Bridges(v.Config), v.Mappings()
 	for _, medium := range preflight.Media(m.Parameters()) {
 		r.Disks = append(r.Disks, placement.Disk{Storage: medium.Storage(), Content: medium.Content})
 	}
-	for _, name := range v.Storages(v.Config) { // Drives of firmware and cloud-init need no room to speak of.
+	for _, name := range v.Storages(v.Config) { // Firmware and cloud-init drives need hardly any room.
 		r.Disks = append(r.Disks, placement.Disk{Storage: name, Content: scheduler.ContentImages})
 	}
 	if v.Source != nil {
@@ -95,7 +94,7 @@ func (v VM) Request(m object.Machine, node, chosenBy string) placement.Request {
 	return r
 }
 
-// Requirements returns what the VM takes of a node, whichever that is.
+// Requirements returns what the VM uses of a node, whichever that is.
 func (v VM) Requirements() placement.Occupant {
 	return placement.Occupant{
 		Runs: scheduler.Runs(v.MachineParameters), CPUs: scheduler.CPUsOf(v.MachineParameters, v.Config),
@@ -103,8 +102,7 @@ func (v VM) Requirements() placement.Occupant {
 	}
 }
 
-// disks returns the room that the disks of the VM take. Those of a linked clone take none at first,
-// but their storage must be there.
+// disks returns the room that the disks of the VM take. The disks of a linked clone take none at first, but their storage must be there.
 func (v VM) disks() []placement.Disk {
 	declared := map[string]v1alpha1.MachineDisk{}
 	var all []placement.Disk
@@ -125,8 +123,7 @@ func (v VM) disks() []placement.Disk {
 	return all
 }
 
-// cloned returns the room for a disk of the source: where its clone is made, and where the spec
-// has it moved from there.
+// cloned returns the room for a disk of the source: on the storage of its clone, and on the storage to which the spec moves it.
 func (v VM) cloned(d proxmox.Disk, declared v1alpha1.MachineDisk) []placement.Disk {
 	size, _ := d.Size()
 	bytes := int64(max(size, qemu.SizeOf(declared)))

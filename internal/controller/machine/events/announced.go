@@ -29,16 +29,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
-// Announced remembers what was told of Machines that goes on being so. The status that a look begins with may be older than
-// the last look, and would have it told again.
+// Announced remembers which lasting states of Machines were reported. The status at the beginning of a reconcile may be older than the last
+// reconcile, so that they would be reported again.
 type Announced struct{ machines objectstate.Store[states] }
 
-// states that were told of a Machine.
+// states that were reported for a Machine.
 type states struct {
 	retained []v1alpha1.MachineRetainedDevice
 	faults   map[xpv2.ConditionType]string
 
-	// warned are the generations of which was told last that a disk may fill its storage, by disk.
+	// warned are the last generations, by disk, for which an event has reported that the disk may fill its storage.
 	warned map[string]int64
 }
 
@@ -62,7 +62,7 @@ func (a *Announced) Retained(m objectstate.Object, before, after *v1alpha1.Machi
 	return all
 }
 
-// Fault reports whether a fault that a condition shows is yet to be told; it is empty if there is none.
+// Fault reports whether a fault that a condition shows must still be reported. The fault is empty if there is none.
 func (a *Announced) Fault(m objectstate.Object, in xpv2.ConditionType, fault string) bool {
 	a.machines.Lock()
 	defer a.machines.Unlock()
@@ -79,7 +79,7 @@ func (a *Announced) Fault(m objectstate.Object, in xpv2.ConditionType, fault str
 	return news
 }
 
-// Overcommitted reports whether it is yet to be told of a generation of the Machine that a disk of it may fill its storage.
+// Overcommitted reports whether it must still be reported for a generation of the Machine that one of its disks may fill its storage.
 func (a *Announced) Overcommitted(m objectstate.Object, generation int64, disk string) bool {
 	a.machines.Lock()
 	defer a.machines.Unlock()
@@ -92,14 +92,14 @@ func (a *Announced) Overcommitted(m objectstate.Object, generation int64, disk s
 	return !told || last != generation
 }
 
-// Forget forgets a Machine that is gone.
+// Forget forgets a deleted Machine.
 func (a *Announced) Forget(m objectstate.Object) {
 	a.machines.Lock()
 	defer a.machines.Unlock()
 	a.machines.Delete(m)
 }
 
-// A watchedCondition is one whose reasons are faults that events report, because nothing else does.
+// A watchedCondition is a condition with those reasons that are faults and that nothing but these events reports.
 type watchedCondition struct {
 	xpv2.ConditionType
 
@@ -118,17 +118,17 @@ func watched() []watchedCondition {
 	}
 }
 
-// A PowerFault is why a VM does not get into the power state of the spec by itself. The condition Ready shows it with the reason
-// PowerMismatch, as it does what is about to change.
+// A PowerFault is why a VM does not reach the power state of the spec by itself. The condition Ready shows it with the reason PowerMismatch, which it
+// also has for changes that are about to be made.
 type PowerFault struct {
-	// Fault is the same text as long as the fault is the same; empty if there is none.
+	// Fault is the same text as long as the fault is the same, or empty if there is none.
 	Fault string
 
-	// Lasts is true while a fault that was told may show again, as that of a VM which stops after each start.
+	// Lasts is true while a reported fault may show again, such as that of a VM which stops after each start.
 	Lasts bool
 }
 
-// Conditions returns those of a Machine that may show faults, as they are now.
+// Conditions returns the current conditions of a Machine that may show faults.
 func Conditions(m object.Machine) map[xpv2.ConditionType]xpv2.Condition {
 	now := map[xpv2.ConditionType]xpv2.Condition{}
 	for _, c := range watched() {
@@ -137,8 +137,8 @@ func Conditions(m object.Machine) map[xpv2.ConditionType]xpv2.Condition {
 	return now
 }
 
-// Faults returns the events of what a VM lacks or cannot do, as its conditions show it: once for each fault. Without a VM there are
-// none: errors of a creation are told as such.
+// Faults returns the events of what a VM lacks or cannot do, as shown by its conditions, once for each fault. Without a VM there are none: errors of
+// a creation are reported separately.
 func (a *Announced) Faults(m object.Machine, before map[xpv2.ConditionType]xpv2.Condition, there bool, power PowerFault) []xpevent.Event {
 	var all []xpevent.Event
 	for _, c := range watched() {

@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
-// What is retained is told once, also by looks that begin with an older status, and again when it has been managed
+// TestRetainedOnce checks that a retained device is reported once, even in reconciles that begin with an older status, and again if it was managed
 // meanwhile.
 func TestRetainedOnce(t *testing.T) {
 	const m = objectstate.UID("a")
@@ -56,7 +56,7 @@ func TestRetainedOnce(t *testing.T) {
 	}
 }
 
-// That a disk may fill its storage is told once for each generation of a Machine.
+// TestOvercommittedOnce checks that it is reported once for each generation of a Machine that a disk may fill its storage.
 func TestOvercommittedOnce(t *testing.T) {
 	const m = objectstate.UID("a")
 	var told Announced
@@ -71,7 +71,7 @@ func TestOvercommittedOnce(t *testing.T) {
 	}
 }
 
-// So is a fault.
+// TestFaultOnce checks the same for a fault.
 func TestFaultOnce(t *testing.T) {
 	const m = objectstate.UID("a")
 	var told Announced

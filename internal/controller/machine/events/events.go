@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package events has the events of Machines beside those of the managed reconciler: their
-// reasons, and what the end of a task and a change of a VM tell.
+// Package events defines the events of Machines in addition to those of the managed reconciler: their reasons, and the events for the end of a task
+// and for changes of a VM.
 package events
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Events of a Machine beside those of the managed reconciler.
+// Events of a Machine in addition to those of the managed reconciler.
 const (
 	reasonTaskEnded  xpevent.Reason = "TaskEnded"
 	ReasonTaskFailed xpevent.Reason = "TaskFailed"
@@ -47,26 +47,25 @@ const (
 	ReasonOrphanedDisks    xpevent.Reason = "OrphanedDisks"
 	ReasonTaskWarning      xpevent.Reason = "TaskWarning"
 
-	// ReasonLeftBehind is of a VM that stays when its Machine is deleted, since it is none of its tenant's.
+	// ReasonLeftBehind is for a VM that stays when its Machine is deleted, because it does not belong to the Machine's tenant.
 	ReasonLeftBehind = kind.EventLeftBehind
 
-	// ReasonRecreating says that a VM is created again whose creation was lost, and the others what is left of that.
+	// ReasonRecreating is for a VM that is created again because its creation was lost. The others are for the remains of that creation.
 	ReasonRecreating      xpevent.Reason = "Recreating"
 	ReasonRemainsFound    xpevent.Reason = "RemainsFound"
 	ReasonOrphanedRemains xpevent.Reason = "OrphanedRemains"
 
-	// ReasonPlaced says why a node was chosen.
+	// ReasonPlaced is for why a node was chosen.
 	ReasonPlaced xpevent.Reason = "Placed"
 
-	// ReasonStorageOvercommitted says that a disk may become larger than what its storage has
-	// left.
+	// ReasonStorageOvercommitted is for a disk that may become larger than the free space of its storage.
 	ReasonStorageOvercommitted xpevent.Reason = "StorageOvercommitted"
 
-	// reasonDeviceRetained says that a device stays although its entry has left its list.
+	// reasonDeviceRetained is for a device that stays although its entry was removed from its list.
 	reasonDeviceRetained xpevent.Reason = "DeviceRetained"
 )
 
-// taskEvents say what it means that a task of PVE has ended well, by its type.
+// taskEvents are the events for the success of tasks of PVE, by type.
 //
 //nolint:gochecknoglobals // A constant.
 var taskEvents = map[string]struct {
@@ -95,7 +94,7 @@ var taskEvents = map[string]struct {
 	"qmrollback": {"RolledBack", "VM %s went back to a snapshot"},
 }
 
-// OfTask returns the event of a task that has ended well.
+// OfTask returns the event of a task that has succeeded.
 func OfTask(t proxmox.Task, vmid string) xpevent.Event {
 	e, known := taskEvents[t.Type]
 	if !known {
@@ -108,17 +107,17 @@ func OfTask(t proxmox.Task, vmid string) xpevent.Event {
 	return xpevent.Normal(e.reason, text)
 }
 
-// ReportedAtCall reports whether a task is that of a change that was told when it was made.
+// ReportedAtCall reports whether a task makes a change that was reported when its call was made.
 func ReportedAtCall(taskType string) bool {
 	return slices.Contains([]string{"qmconfig", "resize", "qmmove"}, taskType)
 }
 
-// Warnings returns the lines of a task's log that warn.
+// Warnings returns the lines of a task's log that are warnings.
 func Warnings(lines []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "WARN: ") })
 }
 
-// OfChange returns the events of what has happened to a VM that no task of ours did.
+// OfChange returns the events of changes to a VM that no task of ours has made.
 func OfChange(before, after *v1alpha1.MachineObservation, ours bool) []xpevent.Event {
 	var all []xpevent.Event
 	if before.VMID == nil || ours {
@@ -142,8 +141,8 @@ func ofRetained(r v1alpha1.MachineRetainedDevice) xpevent.Event {
 		r.List, r.Name, r.Device, r.Reason))
 }
 
-// WithLog adds the last lines of a task's log to its error. They may hold times
-// and names that differ each time, so they are for events, not for conditions.
+// WithLog adds the last lines of a task's log to its error. They may contain times and names that differ each time, so that they are only for events,
+// not for conditions.
 func WithLog(failure error, lines []string) error {
 	if len(lines) == 0 {
 		return failure

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 )
 
-// TestFaults has a condition turn false, look after look.
+// TestFaults lets a condition turn false, reconcile after reconcile.
 func TestFaults(t *testing.T) {
 	off := conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is not running yet")
 	bootable := func(s corev1.ConditionStatus, r xpv2.ConditionReason) xpv2.Condition {

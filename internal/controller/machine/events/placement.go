@@ -25,10 +25,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/placement"
 )
 
-// maxOthers that an event names.
+// maxOthers is how many other nodes an event names at most.
 const maxOthers = 10
 
-// OfPlacement returns the event that says why a node was chosen.
+// OfPlacement returns the event that reports why a node was chosen.
 func OfPlacement(d placement.Decision) xpevent.Event {
 	parts := []string{fmt.Sprintf("Node %s was chosen: %s", d.Node, d.Reason)}
 	for i, o := range d.Others {

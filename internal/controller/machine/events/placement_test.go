@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/placement"
 )
 
-// TestOfPlacement sees that the event has the reason of the node that was chosen and those of the others, and nothing else.
+// TestOfPlacement checks that the event has the reason of the chosen node and those of the others, and nothing else.
 func TestOfPlacement(t *testing.T) {
 	node := func(i int) placement.Rejection {
 		return placement.Rejection{Node: fmt.Sprint("pve", i), Reason: "is offline"}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package ha decides what high availability is told of a VM, and reads what it was told.
+// Package ha decides the settings of a VM in high availability, and reads them.
 package ha
 
 import (
@@ -36,19 +36,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// defaults are what holds in HA if it is not set.
+// defaults are the settings that apply in HA if they are not set.
 //
 //nolint:gochecknoglobals // A constant.
 var defaults = map[string]string{"state": vmstate.HAStarted, "max_restart": "1", "max_relocate": "1", "failback": "1"}
 
-// Settings are what a spec, and the rules that placement asks for, want of HA.
+// Settings hold what a spec, and the rules that placement asks for, require of HA.
 type Settings struct {
 	power.Policy
 
 	Rules rules.Rules
 }
 
-// Wanted is what HA is to be told of the VM.
+// Wanted returns the desired settings of the VM in HA.
 func (s Settings) Wanted(v *vmstate.VM) proxmox.HASettings {
 	r := qemu.HASettings(s.HighAvailability)
 	if ours := s.Rules.Group(v); ours != nil {
@@ -71,7 +71,7 @@ func (s Settings) Change(v *vmstate.VM) proxmox.HASettings {
 	return change
 }
 
-// Refuses reports whether Proxmox VE refuses to change what HA was told: it has given the VM up, and first has to be told to disable it.
+// Refuses reports whether Proxmox VE refuses to change the settings: HA has given the VM up, and must first be told to disable it.
 func (s Settings) Refuses(v *vmstate.VM) bool {
 	if !v.InHA || !v.HAFailed() || !s.HAEnabled() {
 		return false
@@ -80,7 +80,7 @@ func (s Settings) Refuses(v *vmstate.VM) bool {
 	return len(change) > 0 && change["state"] != vmstate.HADisabled
 }
 
-// Rejections are why HA cannot be told of the VM. PVE takes a template into HA, which then fails to start it.
+// Rejections returns why the VM cannot be added to HA. PVE accepts a template into HA, which then fails to start it.
 func (s Settings) Rejections(v *vmstate.VM) []string {
 	switch {
 	case v.HAUnavailable != "":
@@ -91,7 +91,7 @@ func (s Settings) Rejections(v *vmstate.VM) []string {
 	return nil
 }
 
-// VersionRequirements are what HA is to be told that not every version of PVE knows.
+// VersionRequirements returns the desired settings that not every version of PVE knows.
 func (s Settings) VersionRequirements(v *vmstate.VM) []validate.VersionRequirement {
 	if !s.HAEnabled() || v.Template() || v.HAUnavailable != "" {
 		return nil
@@ -103,8 +103,7 @@ func (s Settings) VersionRequirements(v *vmstate.VM) []validate.VersionRequireme
 	return validate.HAVersionRequirements(told)
 }
 
-// First is what HA is told of a VM that it does not manage yet. HA starts what it is told nothing
-// else of, so it is always told a state.
+// First returns the first settings of a VM that HA does not manage yet. They always contain a state, because HA starts a VM without one.
 func (s Settings) First(v *vmstate.VM) proxmox.HASettings {
 	r := s.Wanted(v)
 	maps.DeleteFunc(r, func(_, wanted string) bool { return wanted == "" })
@@ -117,7 +116,7 @@ func (s Settings) First(v *vmstate.VM) proxmox.HASettings {
 	return r
 }
 
-// Differences are those between what HA was told of a VM that it manages and the change.
+// Differences returns the differences between the settings of a VM that HA manages and the change.
 func Differences(v *vmstate.VM, change proxmox.HASettings) []v1alpha1.MachinePendingChange {
 	all := make([]v1alpha1.MachinePendingChange, 0, len(change))
 	for _, name := range slices.Sorted(maps.Keys(change)) {
@@ -126,18 +125,17 @@ func Differences(v *vmstate.VM, change proxmox.HASettings) []v1alpha1.MachinePen
 	return all
 }
 
-// An Inventory knows what HA was told.
+// An Inventory reads the settings of HA.
 type Inventory interface {
 	HAResources(ctx context.Context, maxAge time.Duration) (map[int]proxmox.HASettings, error)
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 }
 
-// An UnlistedError is a VM that is said to be managed by HA, which does not list it.
+// An UnlistedError is returned for a VM that is said to be managed by HA, which does not list it.
 type UnlistedError struct{ error }
 
-// Read adds what HA was told of the VM, if the spec declares that. What may be out of
-// date is read again before it is found to differ. The status of a VM that HA is to
-// ignore says that HA does not manage it.
+// Read adds the VM's settings in HA, if the spec declares them. If settings that may be out of date differ, they are read again. The status of a VM
+// that HA is to ignore says that HA does not manage it.
 func (s Settings) Read(ctx context.Context, i Inventory, v *vmstate.VM) error {
 	if s.HighAvailability == nil || v.Template() || v.InHA && !s.HAEnabled() {
 		return nil
@@ -153,7 +151,7 @@ func (s Settings) Read(ctx context.Context, i Inventory, v *vmstate.VM) error {
 			if s.HAEnabled() {
 				v.HAUnavailable = err.Error()
 			}
-			return nil // All else goes on being seen.
+			return nil // Everything else is still observed.
 		}
 		if err != nil {
 			return err
@@ -169,7 +167,7 @@ func (s Settings) Read(ctx context.Context, i Inventory, v *vmstate.VM) error {
 	return nil
 }
 
-// mayIgnore reports whether HA may be to ignore the VM, by the spec or the cluster's list.
+// mayIgnore reports whether HA may be told to ignore the VM, according to the spec or the cluster's list.
 func (s Settings) mayIgnore(ctx context.Context, i Inventory, v *vmstate.VM) (bool, error) {
 	if s.HAState(v) == vmstate.HAIgnored {
 		return true, nil

@@ -63,10 +63,10 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestFirst sees that HA is told a state: it starts what it is told none of.
+// TestFirst checks that HA is told a state: it starts a VM without one.
 func TestFirst(t *testing.T) {
 	s := settings(nil)
-	s.Created = false // Nothing says how an adopted VM is to be.
+	s.Created = false // The spec does not say how an adopted VM is to be.
 	for status, want := range map[string]string{"running": vmstate.HAStarted, "stopped": vmstate.HAStopped} {
 		v := &vmstate.VM{Status: proxmox.Status{Status: status, QMPStatus: status}}
 		if got := s.First(v); got["state"] != want || got["max_restart"] != "3" {

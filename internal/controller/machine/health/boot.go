@@ -32,26 +32,26 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// source is what fills the disks of a VM at its creation.
+// source lists the fields that fill the disks of a VM at its creation.
 const source = "template, templateTags, templateRef, templateSelector, image, iso, restore or clone"
 
 const (
-	// nothingToBoot says what a VM lacks that was declared without anything to boot from.
+	// nothingToBoot is the message for a VM that was declared without anything to boot from.
 	nothingToBoot = "the VM has nothing to boot from: it was made without " + source + ", and lists neither disks nor networks; a source counts " +
 		"at creation only, so delete the Machine and create it with one"
 
-	// nothingLeft says so of one whose source has left nothing on it.
+	// nothingLeft is the message for a VM whose source has left nothing on it.
 	nothingLeft = "the VM has nothing to boot from: no disk, CD-ROM drive or network is attached to it; list one in the spec"
 
-	// EmptyDisks says that a VM seems to have nothing to boot from, since nobody has filled its disks.
+	// EmptyDisks is the message for a VM that seems to have nothing to boot from, because its disks were not filled.
 	EmptyDisks = "the VM seems to have nothing to boot from: the spec has no " + source + ", and nothing was written to the disks since the VM " +
 		"started; install a system by iso or by a network in bootOrder, or delete the Machine and create it with a source"
 )
 
-// BootTime is within what a guest that boots has written to its disks.
+// BootTime is the time within which a guest that boots has written to its disks.
 const BootTime = time.Minute
 
-// nothingBoots says why a VM that runs has no guest that runs, and is empty where one may.
+// nothingBoots returns why a running VM has no running guest, or an empty string if it may have one.
 func (c Checker) nothingBoots(p *v1alpha1.MachineParameters) string {
 	if !c.VM.Status.Running() {
 		return ""
@@ -69,8 +69,8 @@ func (c Checker) nothingBoots(p *v1alpha1.MachineParameters) string {
 	return ""
 }
 
-// ShowBootable shows in the condition Bootable that a VM with this condition Ready has nothing to boot from, and what comes after that. While a
-// guest may yet write to disks that were empty, the condition stays.
+// ShowBootable shows in the condition Bootable that a VM with this condition Ready has nothing to boot from, and what comes after that. While a guest
+// may still write to disks that were empty, the condition stays.
 func (c Checker) ShowBootable(m object.Machine, ready xpv2.Condition) {
 	p, before := m.Parameters(), m.GetCondition(conditions.TypeBootable)
 	show := func(s corev1.ConditionStatus, r xpv2.ConditionReason, message string) {
@@ -88,7 +88,7 @@ func (c Checker) ShowBootable(m object.Machine, ready xpv2.Condition) {
 	}
 }
 
-// onlyEmptyDisks reports whether a VM that runs has nothing to boot from but disks that were made empty, to which nothing is known to be written.
+// onlyEmptyDisks reports whether a running VM has nothing to boot from except disks that were created empty, to which nothing is known to be written.
 func (c Checker) onlyEmptyDisks(p *v1alpha1.MachineParameters) bool {
 	written := c.VM.Usage != nil && c.VM.Usage.DiskWritten > 0
 	return !written && !hasSource(p) && !bootsFromNetwork(p) && c.onlyNewDisks(p)
@@ -110,13 +110,13 @@ func passesThrough(option string) bool {
 	return slices.Contains([]string{"hostpci", "usb", "args"}, stem)
 }
 
-// hasSource reports whether a spec says what the disks were filled with.
+// hasSource reports whether a spec names the source of the disks' content.
 func hasSource(p *v1alpha1.MachineParameters) bool {
 	return p.Template != nil || len(p.TemplateTags) > 0 || p.TemplateRef != nil || p.TemplateSelector != nil || p.Clone != nil || p.Image != nil ||
 		p.Restore != nil || ptr.Deref(p.ISO, "") != ""
 }
 
-// bootsFromNetwork reports whether a spec lists a network among what the VM boots from.
+// bootsFromNetwork reports whether a spec lists a network in the VM's boot order.
 func bootsFromNetwork(p *v1alpha1.MachineParameters) bool {
 	return slices.ContainsFunc(p.BootOrder, func(entry string) bool {
 		return entry == "network" || qemu.BusOf(entry) == "net" ||
@@ -124,7 +124,7 @@ func bootsFromNetwork(p *v1alpha1.MachineParameters) bool {
 	})
 }
 
-// onlyNewDisks reports whether all that the VM may boot from, networks apart, are disks that entries of the spec have made empty.
+// onlyNewDisks reports whether all devices that the VM may boot from, except networks, are disks that entries of the spec have created empty.
 func (c Checker) onlyNewDisks(p *v1alpha1.MachineParameters) bool {
 	made := map[string]bool{}
 	for i := range p.Disks {

@@ -37,7 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// An Inventory knows the bridges and storages of the cluster.
+// An Inventory reads the bridges and storages of the cluster.
 type Inventory interface {
 	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
@@ -49,15 +49,14 @@ type Checker struct {
 	Checks    *preflight.Checks
 	VM        *vmstate.VM
 
-	// Devices are those that entries of the spec have.
+	// Devices are the devices of the entries of the spec.
 	Devices qemu.Devices
 
-	// Adds reports whether a device comes with a change that is made next, or whose task runs.
+	// Adds reports whether a device comes with the next change, or with the change whose task runs.
 	Adds func(device string) bool
 }
 
-// Ready returns the condition Ready of a VM that is in the power state of the spec, by what it
-// has.
+// Ready returns the condition Ready of a VM that is in the power state of the spec, depending on its devices.
 func (c Checker) Ready(ctx context.Context, p *v1alpha1.MachineParameters, ready xpv2.Condition) xpv2.Condition {
 	if ready.Status != corev1.ConditionTrue {
 		return ready
@@ -81,8 +80,7 @@ func (c Checker) Ready(ctx context.Context, p *v1alpha1.MachineParameters, ready
 	return ready
 }
 
-// missingDevices are entries of the spec's lists whose device the VM does not have, and that neither a
-// restart nor a change under way brings.
+// missingDevices returns the entries of the spec's lists whose device the VM does not have, and that neither a restart nor a change under way adds.
 func (c Checker) missingDevices(p *v1alpha1.MachineParameters) []string {
 	d := c.Devices
 	var missing []string
@@ -110,8 +108,8 @@ func (c Checker) missingDevices(p *v1alpha1.MachineParameters) []string {
 	return missing
 }
 
-// PendingDisks returns the names of the disks of the spec that a VM which was made for it has not had yet, by what was shown before. Once
-// it has had all of them there are none.
+// PendingDisks returns the names of the disks of the spec that a VM which was created for it has not had yet, according to the previous observation.
+// Once it has had all of them there are none.
 func PendingDisks(p *v1alpha1.MachineParameters, before *v1alpha1.MachineObservation, d qemu.Devices) []string {
 	if before.UUID != "" && len(before.PendingDisks) == 0 {
 		return nil
@@ -128,8 +126,7 @@ func namesOf[T any](entries []T, name func(int) string) []string {
 	return names
 }
 
-// knownMissingBridges says which bridges of the VM its node does not have, as far as the user
-// may see them.
+// knownMissingBridges returns which bridges of the VM its node does not have, as far as the user may see them.
 func (c Checker) knownMissingBridges(ctx context.Context) string {
 	wanted := c.VM.Bridges()
 	if len(wanted) == 0 {
@@ -150,8 +147,8 @@ func (c Checker) knownMissingBridges(ctx context.Context) string {
 	return sentences(wanted, "bridge '%s' not found on node "+c.VM.Node)
 }
 
-// Conditions returns the conditions of a VM, with those replaced that no longer hold since a
-// bridge or a storage has gone, or is full. Where that cannot be read now, they stay.
+// Conditions returns the conditions of a VM. It replaces those that no longer hold because a bridge or a storage is missing, or is full. Those that
+// cannot be checked now stay.
 func (c Checker) Conditions(ctx context.Context, all ...xpv2.Condition) []xpv2.Condition {
 	for i, now := range all {
 		if now.Type == conditions.TypeNetworkConfigured {
@@ -178,7 +175,7 @@ func unhealthy(was xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.
 	return conditions.New(was.Type, corev1.ConditionFalse, r, message)
 }
 
-// missingBridges says which bridges of the VM its node does not have.
+// missingBridges returns which bridges of the VM its node does not have.
 func (c Checker) missingBridges(ctx context.Context) string {
 	wanted := c.VM.Bridges()
 	if len(wanted) == 0 {
@@ -199,10 +196,10 @@ func (c Checker) missingBridges(ctx context.Context) string {
 	return sentences(wanted, "bridge '%s' not found on node "+c.VM.Node+", or the user may not use it")
 }
 
-// fullAt is the part of a storage from which on it is called full.
+// fullAt is the fraction from which a storage counts as full.
 const fullAt = 0.99
 
-// unavailableStorages says which storages of the VM's disks are full or not available.
+// unavailableStorages returns which storages of the VM's disks are full or not available.
 func (c Checker) unavailableStorages(ctx context.Context) string {
 	storages, err := c.Inventory.Storages(ctx)
 	if err != nil {
@@ -230,7 +227,7 @@ func (c Checker) unavailableStorages(ctx context.Context) string {
 	return join(sentences(full, "storage '%s' on node "+c.VM.Node+" is full"), sentences(gone, "storage '%s' is not available on node "+c.VM.Node))
 }
 
-// sentences say the same of each name, in order.
+// sentences returns the same sentence for each name, in order.
 func sentences(names map[string]bool, format string) string {
 	var out []string
 	for name := range names {

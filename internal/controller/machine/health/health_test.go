@@ -222,7 +222,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestSources has a VM with its root disk listed, and of each source nothing written to it.
+// TestSources covers a VM with its root disk listed, from each source, and nothing written to the disk.
 func TestSources(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -265,7 +265,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestShowBootable has the condition Bootable follow what it was, as the VM is now.
+// TestShowBootable checks the condition Bootable, which depends on its earlier state and on the current VM.
 func TestShowBootable(t *testing.T) {
 	nothing := conditions.New(conditions.TypeBootable, corev1.ConditionFalse, conditions.ReasonNothingToBoot, nothingToBoot)
 	empty := conditions.New(conditions.TypeBootable, corev1.ConditionFalse, conditions.ReasonNothingToBoot, EmptyDisks)
@@ -279,7 +279,7 @@ func TestShowBootable(t *testing.T) {
 		ready  xpv2.Condition
 		config qemu.Config
 		order  []string
-		uptime time.Duration // None of a VM that is off.
+		uptime time.Duration // It is zero for a VM that is off.
 		usage  *vmstate.Usage
 		want   xpv2.Condition
 		absent bool

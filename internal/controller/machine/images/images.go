@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package images reads the Images that Machines name, makes those of their URLs, and wakes the
-// Machines that wait for one.
+// Package images reads the Images that Machines name, creates those of their URLs, and wakes the Machines that wait for an Image.
 package images
 
 import (
@@ -40,8 +39,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// A Reader reads the Images that Machines of one scope name, and makes those of
-// their URLs. It asks the Kubernetes API only.
+// A Reader reads the Images that Machines of one scope name, and creates those of their URLs. It queries only the Kubernetes API.
 type Reader struct {
 	Kube   client.Client
 	Object client.Object // An empty Image of the scope.
@@ -49,14 +47,16 @@ type Reader struct {
 	// MachineKind is the kind of the Machines.
 	MachineKind schema.GroupVersionKind
 
-	// Tenant returns the tenant of a Machine, or nil if it may do everything, and the provider configuration that it names. Nil has no tenants.
+	// Tenant returns the tenant of a Machine, or nil if it may do everything, and the provider configuration that it names. If Tenant is nil, there are
+	// no tenants.
 	Tenant func(context.Context, resource.Managed) (*tenancy.Tenant, *v1alpha1.ProviderConfigSpec, error)
 
-	// SameTenant makes what reports whether a Machine may know of an Image. Nil has it know of all.
+	// SameTenant returns a function that reports whether a Machine may know of an Image. If it is nil, Machines may know of all Images.
 	SameTenant func(context.Context) connect.SameTenantFunc
 }
 
-// tenantOf returns the tenant of a cluster-scoped Machine, and its provider configuration. Namespaced ones share no Image with those of other namespaces.
+// tenantOf returns the tenant of a cluster-scoped Machine, and its provider configuration. Namespaced Machines share no Image with those of other
+// namespaces.
 func (r Reader) tenantOf(ctx context.Context, m object.Machine) (*tenancy.Tenant, *v1alpha1.ProviderConfigSpec, error) {
 	if r.Tenant == nil || m.GetNamespace() != "" {
 		return nil, &v1alpha1.ProviderConfigSpec{}, nil
@@ -64,7 +64,7 @@ func (r Reader) tenantOf(ctx context.Context, m object.Machine) (*tenancy.Tenant
 	return r.Tenant(ctx, m)
 }
 
-// Reference returns what the spec of a Machine asks of an Image, and whether it names one. That of a URL is the tenant's own.
+// Reference returns which Image the spec of a Machine asks for, and whether it names one. The Image of a URL is the tenant's own.
 func (r Reader) Reference(ctx context.Context, m object.Machine) (ref imageref.Reference, names bool, err error) {
 	ref, names = imageref.Of(m)
 	if !names || !imageref.AsksForURL(m) {
@@ -75,7 +75,7 @@ func (r Reader) Reference(ctx context.Context, m object.Machine) (ref imageref.R
 	return ref, true, err
 }
 
-// knows reports whether a Machine may know of an Image: one of another tenant is not there for it.
+// knows reports whether a Machine may know of an Image. Images of other tenants do not exist for it.
 func (r Reader) knows(ctx context.Context, m object.Machine, image imageref.Image) bool {
 	if r.SameTenant == nil || m.GetNamespace() != "" {
 		return true
@@ -84,7 +84,7 @@ func (r Reader) knows(ctx context.Context, m object.Machine, image imageref.Imag
 	return same || operators
 }
 
-// get reads an Image of the Machine's namespace, or nil if there is none.
+// get reads an Image of the Machine's namespace, or returns nil if there is none.
 func (r Reader) get(ctx context.Context, m object.Machine, name string) (imageref.Image, error) {
 	image, err := r.empty()
 	if err != nil {
@@ -108,7 +108,7 @@ func (r Reader) empty() (imageref.Image, error) {
 	return image, nil
 }
 
-// Choose returns the revision that a VM is made from. The Image comes with it.
+// Choose returns the revision that a VM is created from, and its Image.
 func (r Reader) Choose(ctx context.Context, m object.Machine, ref imageref.Reference, pinned *imageref.Pin) (imageref.Choice, imageref.Image, error) {
 	image, err := r.get(ctx, m, ref.Name)
 	if err != nil {
@@ -121,8 +121,7 @@ func (r Reader) Choose(ctx context.Context, m object.Machine, ref imageref.Refer
 	return c, image, err
 }
 
-// Wait returns why a Machine has to wait for an Image before anything is decided about its
-// VM, or nil. It has no VMID until then.
+// Wait returns why a Machine must wait for an Image before anything is decided about its VM, or nil. The VM has no VMID until then.
 func (r Reader) Wait(ctx context.Context, m object.Machine) error {
 	if meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !object.MayCreate(m) {
 		return nil
@@ -135,7 +134,7 @@ func (r Reader) Wait(ctx context.Context, m object.Machine) error {
 	return err
 }
 
-// Storages returns the nodes that have any of the storages, and what reports whether a node has one.
+// Storages returns the nodes that have any of the storages, and a function that reports whether a node has a storage.
 func Storages(all []proxmox.Storage) (nodes []string, has func(node, storage string) bool) {
 	on := map[string]map[string]bool{}
 	for _, s := range all {
@@ -148,13 +147,13 @@ func Storages(all []proxmox.Storage) (nodes []string, has func(node, storage str
 	return nodes, func(node, storage string) bool { return on[node][storage] }
 }
 
-// PinnedVolume returns the file of an Image that a Machine was made from, or empty.
+// PinnedVolume returns the file of an Image that a Machine was created from, or an empty string.
 func PinnedVolume(m object.Machine) string {
 	p, _ := imageref.PinOf(m)
 	return p.Volume
 }
 
-// Pinned returns what the status shows of the Image that a Machine was made from.
+// Pinned returns what the status shows of the Image that a Machine was created from.
 func Pinned(m object.Machine) *v1alpha1.MachineImageObservation {
 	p, ok := imageref.PinOf(m)
 	if !ok {
@@ -163,8 +162,7 @@ func Pinned(m object.Machine) *v1alpha1.MachineImageObservation {
 	return p.Observation()
 }
 
-// Ensure sees to it that there is an Image of the URL that the spec names, and that it stays as long
-// as the Machine does.
+// Ensure ensures that there is an Image of the URL that the spec names, and that it stays as long as the Machine does.
 func (r Reader) Ensure(ctx context.Context, m object.Machine) error {
 	i := m.Parameters().Image
 	if i == nil || i.URL == nil || meta.WasDeleted(m) || !object.MayCreate(m) {
@@ -172,7 +170,7 @@ func (r Reader) Ensure(ctx context.Context, m object.Machine) error {
 	}
 	t, config, err := r.tenantOf(ctx, m)
 	if err != nil || connect.Enforces(config) && tenancy.ImagesOf(t).CheckMachine(i) != nil {
-		return err // What is refused is not made.
+		return err // A refused Image is not created.
 	}
 	name := imageref.TenantName(imageref.SharedName(i, imageref.ConfigOf(m)), tenancy.ImagesOf(t).Prefix())
 	image, err := r.get(ctx, m, name)
@@ -186,18 +184,17 @@ func (r Reader) Ensure(ctx context.Context, m object.Machine) error {
 	case !imageref.SameSource(image, i):
 		return errors.Errorf("image %q has another source than image.url: remove it, or name it by image.ref", name)
 	case image.GetLabels()[imageref.LabelShared] == "" || meta.WasDeleted(image):
-		return nil // It is somebody's own, or created again once it is gone.
+		return nil // It belongs to a user, or is created again once it is deleted.
 	}
 	return r.own(ctx, m, image)
 }
 
-// owner is the reference by which Kubernetes removes an Image with the last Machine that
-// asks for it.
+// owner returns the reference by which Kubernetes removes an Image with the last Machine that asks for it.
 func (r Reader) owner(m object.Machine) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: r.MachineKind.GroupVersion().String(), Kind: r.MachineKind.Kind, Name: m.GetName(), UID: m.GetUID()}
 }
 
-// create makes the Image of a URL. One of a tenant has the labels that tell it.
+// create creates the Image of a URL. The Image of a tenant has the labels that identify the tenant.
 func (r Reader) create(ctx context.Context, m object.Machine, name string, hasTenants bool) error {
 	image, err := r.empty()
 	if err != nil {
@@ -221,8 +218,8 @@ func (r Reader) create(ctx context.Context, m object.Machine, name string, hasTe
 	return errors.Wrapf(err, "cannot make image %q", name)
 }
 
-// sharedLabels returns the labels that an Image gets of the Machine that it is made for, so that the same
-// provider looks after both. What they say to Crossplane is the Machine's alone.
+// sharedLabels returns the labels that an Image gets from the Machine that it is created for, so that the same provider manages both. Labels of
+// Crossplane only apply to the Machine.
 func sharedLabels(m object.Machine) map[string]string {
 	all := map[string]string{imageref.LabelShared: "true"}
 	for name, value := range m.GetLabels() {
@@ -233,8 +230,7 @@ func sharedLabels(m object.Machine) map[string]string {
 	return all
 }
 
-// own adds the Machine to those that an Image stays for. Many may do so at once, so that
-// nothing else is written.
+// own adds the Machine to the owners of an Image. Many Machines may do so at once, so that nothing else is written.
 func (r Reader) own(ctx context.Context, m object.Machine, image imageref.Image) error {
 	for _, o := range image.GetOwnerReferences() {
 		if o.UID == m.GetUID() {

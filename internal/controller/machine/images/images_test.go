@@ -137,7 +137,7 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
-// An Image that is made has the Machine's source, connection and labels, but for those of Crossplane.
+// TestEnsureMakes checks that a new Image has the Machine's source, connection and labels, except those of Crossplane.
 func TestEnsureMakes(t *testing.T) {
 	r, m := reader(t), machine("web", nil)
 	if err := r.Ensure(t.Context(), m); err != nil {
@@ -156,7 +156,7 @@ func TestEnsureMakes(t *testing.T) {
 	}
 }
 
-// tenantReader reads the cluster-scoped Images of two tenants, which labels tell, by a configuration that refuses what they may not have.
+// tenantReader reads the cluster-scoped Images of two tenants, which have labels, with a configuration that refuses what they may not have.
 func tenantReader(t *testing.T) Reader {
 	t.Helper()
 	s := runtime.NewScheme()
@@ -180,7 +180,7 @@ func tenantReader(t *testing.T) Reader {
 	}
 }
 
-// clusterMachine asks for the URL, or another one.
+// clusterMachine returns a Machine that asks for the URL.
 func clusterMachine(name, url string, labels map[string]string) *cluster.Machine {
 	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: labels}}
 	m.Spec.ForProvider.Image = &v1alpha1.MachineImage{URL: new(url)}
@@ -188,7 +188,7 @@ func clusterMachine(name, url string, labels map[string]string) *cluster.Machine
 	return m
 }
 
-// TestEnsureOfTenants has cluster-scoped Machines that ask for one URL share an Image with those of their own tenant or claim alone.
+// TestEnsureOfTenants checks that cluster-scoped Machines that ask for one URL share an Image only with Machines of their own tenant or claim.
 func TestEnsureOfTenants(t *testing.T) {
 	const label, claim = "crossplane.io/team", "crossplane.io/claim-namespace"
 	r := tenantReader(t)
@@ -221,7 +221,7 @@ func TestEnsureOfTenants(t *testing.T) {
 	}
 }
 
-// TestImagesOfOtherTenants has a cluster-scoped Machine not know of the Images of other tenants, by whatever name, nor keep them.
+// TestImagesOfOtherTenants checks that a cluster-scoped Machine neither knows Images of other tenants, by whatever name, nor keeps them.
 func TestImagesOfOtherTenants(t *testing.T) {
 	const label = "crossplane.io/team"
 	r := tenantReader(t)
@@ -293,11 +293,11 @@ func TestWaitingFor(t *testing.T) {
 
 func TestNotifier(t *testing.T) {
 	n, told := NewNotifier(), []string{}
-	n.Notify("a", image(url, true)) // Nobody listens.
+	n.Notify("a", image(url, true)) // There are no subscribers.
 	n.Subscribe("a", func(i imageref.Image) { told = append(told, "a "+i.GetNamespace()) })
 	n.Subscribe("b", func(imageref.Image) { told = append(told, "b") })
 	n.Notify("a", image(url, true))
-	n.Notify("a", machine("web", nil)) // It is no Image.
+	n.Notify("a", machine("web", nil)) // It is not an Image.
 	if diff := cmp.Diff([]string{"a team"}, told); diff != "" {
 		t.Errorf("the subscriber of the group is told of Images: -want, +got:\n%s", diff)
 	}

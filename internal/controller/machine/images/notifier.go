@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 )
 
-// A Notifier tells controllers of Machines which Images have changed.
+// A Notifier informs controllers of Machines of changed Images.
 type Notifier = kind.Notifier[imageref.Image]
 
 // NewNotifier returns a Notifier without subscribers.

@@ -39,11 +39,11 @@ const (
 	// LabelNetwork is the name of the network in the spec of its Machine.
 	LabelNetwork = "proxmox.vitistack.io/network"
 
-	// labelCluster is the cluster of Cluster API that a Machine is of, if any. Providers of IPAM do nothing while that is paused.
+	// labelCluster is the cluster of Cluster API that a Machine belongs to, if any. Providers of IPAM do nothing while that is paused.
 	labelCluster = "cluster.x-k8s.io/cluster-name"
 )
 
-// longestName of a Machine that is whole in the names of its claims.
+// longestName is the maximum length of a Machine's name that the names of its claims contain in full.
 const longestName = 200
 
 // A claim of one address.
@@ -53,7 +53,8 @@ type claim struct {
 	pool          v1alpha1.MachineIPPoolReference
 }
 
-// key returns the key of the claim. Its name is that of the Machine with a sum of what it is for: another pool is another claim, since claims cannot change.
+// key returns the key of the claim. Its name consists of the Machine's name and a checksum of its purpose: another pool needs another claim, because
+// claims cannot change.
 func (c claim) key(m object.Machine) (client.ObjectKey, error) {
 	namespace := m.GetNamespace()
 	if namespace == "" {
@@ -65,7 +66,7 @@ func (c claim) key(m object.Machine) (client.ObjectKey, error) {
 	}
 	parts := []string{c.uuid, c.network, fmt.Sprint(c.family), c.pool.APIGroup, c.pool.Kind, c.pool.Name}
 	if m.GetNamespace() == "" {
-		parts = append(parts, m.GetName()) // A claim in any namespace tells whose it is.
+		parts = append(parts, m.GetName()) // A claim in any namespace identifies its Machine.
 	}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	name := m.GetName()
@@ -73,7 +74,7 @@ func (c claim) key(m object.Machine) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name + "-" + hex.EncodeToString(sum[:5])}, nil
 }
 
-// object is the claim as it is made.
+// object returns the claim as it is created.
 func (c claim) object(m object.Machine, key client.ObjectKey) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"poolRef": map[string]any{"apiGroup": c.pool.APIGroup, "kind": c.pool.Kind, "name": c.pool.Name},
@@ -88,8 +89,8 @@ func (c claim) object(m object.Machine, key client.ObjectKey) *unstructured.Unst
 	return u
 }
 
-// isOf reports whether a claim is one that the Machine makes for the VM with a UUID. The UUID alone, which stands in an
-// annotation that users write, may be that of another's VM.
+// isOf reports whether the Machine creates a claim for the VM with a UUID. The UUID alone, which is in an annotation that users write, may be that of
+// another Machine's VM.
 func isOf(u *unstructured.Unstructured, m object.Machine, uuid string) bool {
 	text := func(fields ...string) string {
 		s, _, _ := unstructured.NestedString(u.Object, fields...)

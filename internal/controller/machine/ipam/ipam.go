@@ -14,15 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package ipam has the addresses that networks of Machines take from pools of Cluster API's IPAM: an IPAddressClaim for each, made with the
-// Machine and released when its VM is gone, and the IPAddress that a provider of IPAM allocates for it. It asks the Kubernetes API only.
+// Package ipam manages the addresses that networks of Machines take from pools of Cluster API's IPAM: an IPAddressClaim for each, created with the
+// Machine and released when its VM no longer exists, and the IPAddress that a provider of IPAM allocates for it. It queries only the Kubernetes API.
 //
-// Claims have no owner reference: a deletion in the foreground, as Argo CD asks for, would have Kubernetes delete them before the VM is gone,
-// and its address would be given to another one. They have the UUID of the VM in their names and in a label instead, so that they are known
-// again by a Machine that is restored from a backup or that adopts the VM, and stay with a VM that stays.
+// Claims have no owner reference: in a deletion in the foreground, as Argo CD requests it, Kubernetes would delete them before the VM is removed, and
+// its address would be given to another one. Instead, their names and a label contain the UUID of the VM. Thus a Machine that is restored from a
+// backup or that adopts the VM recognizes them, and they stay with a VM that stays.
 //
-// The objects are read without the types of Cluster API, which would bring its versions of the Kubernetes libraries along: three fields are
-// read and three are written, the same in all its versions, of which the preferred one of the API server is taken.
+// The objects are read without the types of Cluster API, which would add its versions of the Kubernetes libraries. Three fields are read and three
+// are written. They are the same in all versions, of which the version that the API server prefers is used.
 package ipam
 
 import (
@@ -60,11 +60,11 @@ var (
 type Reader struct {
 	Kube client.Client
 
-	// Watch tells of changed claims and addresses, and has a cache of them.
+	// Watch reports changed claims and addresses, and caches them.
 	Watch *Watch
 }
 
-// Addresses are those that the networks of a Machine take from pools. A nil one has none.
+// Addresses are the addresses that the networks of a Machine take from pools. A nil value has none.
 type Addresses struct{ taken []taken }
 
 // taken is what one network of a Machine takes from a pool.
@@ -72,10 +72,10 @@ type taken struct {
 	network string
 	family  family
 
-	// address with its prefix length, and the gateway or empty, or else why there is none yet.
+	// address with its prefix length, and the gateway or an empty string, or else why there is none yet.
 	address, gateway, wait string
 
-	// missing is the claim that is yet to be made; nil if it is there.
+	// missing is the claim that must still be created, or nil if it exists.
 	missing *claim
 }
 
@@ -97,7 +97,7 @@ func takesFromPool(p *v1alpha1.MachineParameters) bool {
 	})
 }
 
-// Resolve reads what the networks of a Machine have from pools for its VM with the UUID. What is not claimed yet, Claim does.
+// Resolve reads the addresses that the networks of a Machine have from pools for its VM with the UUID. Claim claims the missing ones.
 func (r Reader) Resolve(ctx context.Context, m object.Machine, uuid string) (*Addresses, error) {
 	if !takesFromPool(m.Parameters()) || uuid == "" || meta.WasDeleted(m) {
 		return nil, nil
@@ -122,7 +122,7 @@ func (r Reader) Resolve(ctx context.Context, m object.Machine, uuid string) (*Ad
 	return a, nil
 }
 
-// Claim claims the addresses of networks that have none. They may be some of those that the spec has: a pool may be that of others too.
+// Claim claims the addresses of networks that have none. The given networks may be only some of those of the spec: others may use the same pool.
 func (r Reader) Claim(ctx context.Context, m object.Machine, a *Addresses, networks []v1alpha1.MachineNetwork) error {
 	if a == nil {
 		return nil
@@ -178,7 +178,7 @@ func waits(key client.ObjectKey, why string) string {
 	return fmt.Sprintf("IPAddressClaim '%s' in namespace '%s' %s", key.Name, key.Namespace, why)
 }
 
-// make makes a claim.
+// make creates a claim.
 func (r Reader) make(ctx context.Context, m object.Machine, c claim, key client.ObjectKey) error {
 	gvk, err := r.version(claimKind)
 	if err != nil {
@@ -220,7 +220,7 @@ func (r Reader) allocated(ctx context.Context, t taken, c *unstructured.Unstruct
 	return t, nil
 }
 
-// refusal is what the provider of IPAM says of a claim that it has allocated nothing for.
+// refusal returns what the provider of IPAM says of a claim for which it has allocated nothing.
 func refusal(c *unstructured.Unstructured) string {
 	all, _, _ := unstructured.NestedSlice(c.Object, "status", "conditions")
 	for _, one := range all {
@@ -264,7 +264,7 @@ func (f family) read(a *unstructured.Unstructured) (address, gateway string, err
 	return prefix.String(), gw.String(), nil
 }
 
-// get reads an object, or nil if there is none.
+// get reads an object, or returns nil if there is none.
 func (r Reader) get(ctx context.Context, gk schema.GroupKind, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	gvk, err := r.version(gk)
 	if err != nil {
@@ -273,7 +273,7 @@ func (r Reader) get(ctx context.Context, gk schema.GroupKind, key client.ObjectK
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(gvk)
 	if !r.Watch.watches(gvk) {
-		// The cache would wait in vain for what the provider may not list.
+		// The cache would wait in vain for objects that the provider may not list.
 		all := &unstructured.UnstructuredList{}
 		all.SetGroupVersionKind(gvk)
 		if err := r.Kube.List(ctx, all, client.Limit(1)); err != nil {
@@ -299,7 +299,7 @@ func (r Reader) version(gk schema.GroupKind) (schema.GroupVersionKind, error) {
 	return mapping.GroupVersionKind, nil
 }
 
-// Wait is why the VM of a Machine cannot be made yet, or nil. Nothing is waited for that is yet to be claimed.
+// Wait returns why the VM of a Machine cannot be created yet, or nil. It ignores addresses that must still be claimed.
 func (a *Addresses) Wait() error {
 	if all := a.waits(func(t taken) bool { return t.missing == nil }); len(all) > 0 {
 		return conditions.WaitForIPAddress("%s", strings.Join(all, "; "))
@@ -307,7 +307,7 @@ func (a *Addresses) Wait() error {
 	return nil
 }
 
-// Waits are why addresses are not there yet.
+// Waits returns why addresses are not there yet.
 func (a *Addresses) Waits() []string { return a.waits(func(taken) bool { return true }) }
 
 func (a *Addresses) waits(which func(taken) bool) []string {
@@ -323,8 +323,8 @@ func (a *Addresses) waits(which func(taken) bool) []string {
 	return all
 }
 
-// Parameters returns those of a Machine with the addresses of its networks. A network that waits for one keeps what its VM has: now returns
-// that, or nil where it is not known.
+// Parameters returns the parameters of a Machine with the addresses of its networks. A network that waits for an address keeps what its VM has: now
+// returns that, or nil where it is not known.
 func (a *Addresses) Parameters(p *v1alpha1.MachineParameters, now func(network string) *v1alpha1.MachineIPConfig) *v1alpha1.MachineParameters {
 	if a == nil {
 		return p
@@ -355,7 +355,7 @@ func (t taken) put(c *v1alpha1.MachineIPConfig, now func(network string) *v1alph
 	c.Address6, c.Gateway6 = new(ptr.Deref(has.Address6, "")), new(ptr.Deref(has.Gateway6, ""))
 }
 
-// Configured is what an option of cloud-init says of a network; nil if it cannot be read.
+// Configured returns the configuration of a network in an option of cloud-init, or nil if it cannot be read.
 func Configured(option string) *v1alpha1.MachineIPConfig {
 	p := &v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Device: new("net0")}}}
 	qemu.ReadIPConfig(0)(p, "", option)
@@ -379,7 +379,7 @@ func has(config qemu.Config, address string) bool {
 	return false
 }
 
-// Release releases the addresses of a Machine whose VM with the UUID is gone, but for those of a VM that is there under its VMID.
+// Release releases the addresses of a Machine whose VM with the UUID no longer exists, except for those of a VM that is there under its VMID.
 func (r Reader) Release(ctx context.Context, m object.Machine, uuid string, there qemu.Config) error {
 	if r.Watch == nil || uuid == "" || r.Watch.servedNone() {
 		return nil // Nothing was claimed.
@@ -395,7 +395,7 @@ func (r Reader) Release(ctx context.Context, m object.Machine, uuid string, ther
 	claims.SetGroupVersionKind(gvk)
 	err = r.Kube.List(ctx, claims, client.InNamespace(m.GetNamespace()), client.MatchingLabels{LabelUUID: uuid})
 	if kerrors.IsForbidden(err) && !takesFromPool(m.Parameters()) {
-		return nil // Who may not use IPAM has no addresses of it.
+		return nil // A provider that may not use IPAM has no addresses from it.
 	}
 	if err != nil {
 		return errors.Wrap(err, "cannot list IPAddressClaims")

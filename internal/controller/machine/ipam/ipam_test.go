@@ -43,7 +43,7 @@ import (
 
 const uuid = "c5b1c1a6-6f0c-4f6e-9f4b-0a4ab37b8b1b"
 
-// reader of a Kubernetes with objects, whose answers to lists may be an error.
+// reader of a Kubernetes API with objects, whose answers to lists may be an error.
 func reader(t *testing.T, denied error, objects ...client.Object) Reader {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -67,7 +67,7 @@ func reader(t *testing.T, denied error, objects ...client.Object) Reader {
 	return Reader{Kube: kube, Watch: w}
 }
 
-// claimed is a claim of a VM, and the address that it was given.
+// claimed returns a claim of a VM, and the address that it was given.
 func claimed(name, of, address string) []client.Object {
 	meta := metav1.ObjectMeta{Namespace: "team", Name: name, Labels: map[string]string{LabelUUID: of}}
 	meta.Labels[LabelNetwork] = "lan"
@@ -89,7 +89,7 @@ func pooled() *namespaced.Machine {
 	return m
 }
 
-// nameOf the claim of a Machine.
+// nameOf returns the name of the claim of a Machine.
 func nameOf(t *testing.T, m object.Machine) string {
 	t.Helper()
 	key, err := claim{uuid: uuid, network: "lan", family: ipv4, pool: v1alpha1.MachineIPPoolReference{
@@ -147,7 +147,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestClaim claims addresses for the networks that it is told of alone. Nothing is waited for that is not claimed.
+// TestClaim checks that addresses are claimed only for the given networks, and that an address that is not claimed is not waited for.
 func TestClaim(t *testing.T) {
 	m := pooled()
 	key := client.ObjectKey{Namespace: m.GetNamespace(), Name: nameOf(t, m)}
@@ -216,8 +216,8 @@ func TestRelease(t *testing.T) {
 	other.Name = "other"
 	cases := map[string]struct {
 		reason string
-		m      object.Machine // That is gone.
-		of     object.Machine // Whose the claim is; the same without.
+		m      object.Machine // The deleted Machine.
+		of     object.Machine // The owner of the claim; the same if nil.
 		there  qemu.Config
 		denied error
 		stays  bool
@@ -284,7 +284,7 @@ func (a *askedKinds) RESTMapper() apimeta.RESTMapper {
 	return a.kinds
 }
 
-// TestReleaseUnserved has many Machines deleted where there are no claims, which are made afterwards.
+// TestReleaseUnserved deletes many Machines where there are no claims. Claims are created afterwards.
 func TestReleaseUnserved(t *testing.T) {
 	r := reader(t, nil)
 	kinds := &askedKinds{Client: r.Kube, kinds: apimeta.NewDefaultRESTMapper(nil)}
@@ -311,7 +311,7 @@ func TestReleaseUnserved(t *testing.T) {
 	}
 }
 
-// TestServedNone has claims that the API server does not serve looked for again after a while.
+// TestServedNone checks that claims that the API server does not serve are looked for again after a while.
 func TestServedNone(t *testing.T) {
 	now := time.Now()
 	w := NewWatch(nil, func() time.Time { return now }, nil)

@@ -28,18 +28,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// unservedFor is how long claims that the API server does not serve are not looked for by a Machine that is being deleted. One that asks
-// for an address looks each time.
+// unservedFor is how long a Machine that is being deleted does not look again for claims that the API server does not serve. A Machine that asks for
+// an address looks each time.
 const unservedFor = 30 * time.Second
 
-// A Watch tells of changed claims and addresses. It begins with the first Machine that asks for one: the kinds may be installed later than
-// the provider, or never.
+// A Watch reports changed claims and addresses. It begins with the first Machine that asks for one: the kinds may be installed later than the
+// provider, or never.
 type Watch struct {
 	cache cache.Cache
 	now   func() time.Time
 	wake  func(client.ObjectKey)
 
-	// read an object from the cache, which watches its kind from now on.
+	// read reads an object from the cache, which watches its kind from then on.
 	read func(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error
 
 	mu       sync.Mutex
@@ -48,14 +48,14 @@ type Watch struct {
 	machines map[client.ObjectKey]client.ObjectKey // by claim
 }
 
-// NewWatch returns one that tells the time by a clock and wakes Machines by their keys.
+// NewWatch returns a Watch that reads the time from a clock and wakes Machines by their keys.
 func NewWatch(all cache.Cache, now func() time.Time, wake func(client.ObjectKey)) *Watch {
 	w := &Watch{cache: all, now: now, wake: wake, started: map[schema.GroupVersionKind]bool{}, machines: map[client.ObjectKey]client.ObjectKey{}}
 	w.read = w.get
 	return w
 }
 
-// follow has a Machine woken when the claim or its address changes.
+// follow registers a Machine to be woken when the claim or its address changes.
 func (w *Watch) follow(claim, machine client.ObjectKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +75,7 @@ func (w *Watch) get(ctx context.Context, key client.ObjectKey, o client.Object, 
 	return w.cache.Get(ctx, key, o, opts...)
 }
 
-// serves notes whether the API server serves claims.
+// serves records whether the API server serves claims.
 func (w *Watch) serves(is bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,8 +85,8 @@ func (w *Watch) serves(is bool) {
 	}
 }
 
-// servedNone reports whether the API server was seen to serve no claims a moment ago. To ask it costs three requests, since a
-// kind that is not there is looked for again each time.
+// servedNone reports whether the API server was recently seen to serve no claims. A query costs three requests, because a missing kind is looked for
+// again each time.
 func (w *Watch) servedNone() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +119,7 @@ func (w *Watch) start(ctx context.Context, o client.Object) error {
 	return err
 }
 
-// changed wakes the Machine of a claim, or of the claim that an address is of.
+// changed wakes the Machine of a claim, or of the claim of an address.
 func (w *Watch) changed(o any) {
 	if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = last.Obj

@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package lookup finds the VM of a Machine, and decides when it is read and when what is cached of it will do. What was seen of VMs last is
-// in package vmcache.
+// Package lookup finds the VM of a Machine, and decides when it is read and when the cached VM is sufficient. The cache is in package vmcache.
 package lookup
 
 import (
@@ -44,7 +43,7 @@ type Client interface {
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
 }
 
-// changeWatcher is the part of an Inventory that tells of signs of change.
+// changeWatcher is the part of an Inventory that reports signs of change.
 type changeWatcher interface {
 	Watch(ctx context.Context, key string, vmid int, w inventory.Watcher) bool
 	Watches(key string, vmid int) bool
@@ -53,7 +52,7 @@ type changeWatcher interface {
 	CatchUpEdits(ctx context.Context, maxAge time.Duration) bool
 }
 
-// An Inventory lists the VMs of a cluster, and tells of signs that one has changed.
+// An Inventory lists the VMs of a cluster, and reports signs that a VM has changed.
 type Inventory interface {
 	changeWatcher
 
@@ -62,25 +61,23 @@ type Inventory interface {
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 }
 
-// A Lookup finds the VM, as it is or as it was seen last.
+// A Lookup finds the current VM, or the VM as it was last seen.
 type Lookup struct {
 	Client    Client
 	Inventory Inventory
 	Reader    *vmcache.Reader
 	Cache     *vmcache.Cache
 	Tasks     *tasktrack.Tracker
-	Before    tasktrack.View              // The tasks as they were before the VM is looked at.
-	Waker     func(object.Machine) func() // returns what has the Machine reconciled
+	Before    tasktrack.View              // The tasks as they were before the VM is read.
+	Waker     func(object.Machine) func() // returns a function that requests a reconcile of the Machine
 	Now       time.Time
 
-	// Clones reports whether a Machine may be told of clones of a VM. Nil has all be told.
+	// Clones reports whether a Machine may be informed of clones of a VM. If it is nil, all may be.
 	Clones func(ctx context.Context, vmid int) (bool, error)
 }
 
-// Running returns the tasks as they are. It must come before the VM is looked at. In the other order, a task that
-// ends between the two is missed: the VM would be as it was before the task, which
-// would then be started once more. After a call whose outcome is not known, the
-// tasks are read again.
+// Running returns the current tasks. It must be called before the VM is read. In the other order, a task that ends between the two is missed: the VM
+// would be as it was before the task, which would then be started once more. After a call whose outcome is unknown, the tasks are read again.
 func (l Lookup) Running(ctx context.Context, m object.Machine) tasktrack.View {
 	maxAge := inventory.Current
 	switch ago := l.Tasks.SinceUnknownOutcome(m); {
@@ -97,7 +94,7 @@ func (l Lookup) Running(ctx context.Context, m object.Machine) tasktrack.View {
 	return tasktrack.View{Listed: listed, Err: err, Ours: l.Tasks.Running(m, listed)}
 }
 
-// Cached returns the VM as it was seen last, or nil if there is a reason to look at it.
+// Cached returns the VM as it was last seen, or nil if there is a reason to read it.
 func (l Lookup) Cached(ctx context.Context, m object.Machine, id qemu.Identity) *vmstate.VM {
 	if !l.Inventory.Watches(string(m.GetUID()), id.VMID) {
 		return nil
@@ -118,8 +115,8 @@ func (l Lookup) Cached(ctx context.Context, m object.Machine, id qemu.Identity) 
 // taskRuns reports whether a task of ours is known to run.
 func (l Lookup) taskRuns() bool { return l.Before.Err == nil && l.Before.Ours }
 
-// adoptCached takes over what is known of the VM through another connection to the cluster, as far as
-// this one shows the same. To read all VMs because of a new token would be in vain.
+// adoptCached takes over what is known of the VM through another connection to the cluster, as far as this connection shows the same. A new token is
+// no reason to read all VMs again.
 func (l Lookup) adoptCached(ctx context.Context, m object.Machine, id qemu.Identity) {
 	guests, err := l.Inventory.Guests(ctx, inventory.Current)
 	if err != nil {
@@ -133,15 +130,14 @@ func (l Lookup) adoptCached(ctx context.Context, m object.Machine, id qemu.Ident
 	}
 }
 
-// OwnershipCurrent reports whether the VM was proven ours lately, and nobody else has done anything
-// to it until now.
+// OwnershipCurrent reports whether the VM was recently proven ours, and has not been changed by others since.
 func (l Lookup) OwnershipCurrent(ctx context.Context, m object.Machine) bool {
 	return l.Cache.Proven(m) && l.Inventory.CatchUp(ctx, inventory.Fresh) && l.Cache.Proven(m)
 }
 
-// SameProcess reports whether the VM, as it was seen last, has run since it was proven ours: nobody can replace one that runs, and until
-// a second ago nobody has stopped it or edited its options, such as its protection. That is enough to ask its guest to shut down, after
-// which it is read before it is removed.
+// SameProcess reports whether the VM, as it was last seen, has run since it was proven ours. A running VM cannot be replaced, and until a second ago
+// it was not stopped, and its options, such as its protection, were not edited. That is sufficient to ask its guest to shut down, after which the VM
+// is read before it is removed.
 func (l Lookup) SameProcess(ctx context.Context, m object.Machine, v *vmstate.VM) bool {
 	return v.Status.Running() && l.Cache.Unbroken(m) &&
 		l.Inventory.CatchUpEdits(ctx, inventory.Recent) && l.Inventory.CatchUp(ctx, inventory.Recent) && l.Cache.Unbroken(m)
@@ -155,12 +151,11 @@ func (l Lookup) Begin(ctx context.Context, m object.Machine, id qemu.Identity) v
 	return l.Cache.BeginRead(m, id, l.Inventory, unbroken)
 }
 
-// Creating reports whether a task of ours creates the VM, which has nothing to show
-// before that ends.
+// Creating reports whether a task of ours creates the VM, which shows nothing until the task ends.
 func (l Lookup) Creating(m object.Machine) bool { return l.taskRuns() && l.Tasks.Creates(m) }
 
-// Find finds the VM, or returns nil if there is none. Where nothing was begun, the cluster's list
-// is good enough: PVE refuses to make a VM whose VMID is taken.
+// Find finds the VM, or returns nil if there is none. If no creation was begun, the cluster's list is sufficient: PVE refuses to create a VM whose
+// VMID is taken.
 func (l Lookup) Find(ctx context.Context, m object.Machine, id qemu.Identity) (*vmstate.VM, error) {
 	if m.GetAnnotations()[object.AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
 		guests, err := l.Inventory.Guests(ctx, inventory.Recent)
@@ -173,7 +168,7 @@ func (l Lookup) Find(ctx context.Context, m object.Machine, id qemu.Identity) (*
 	switch {
 	case destroyed:
 		return l.remains(ctx, id.VMID, since)
-	case l.JustCreated(m) && node != "": // The list may have it where it was made from.
+	case l.JustCreated(m) && node != "": // The list may show it on the node of its creation.
 		if v, err := l.Reader.GetConfig(ctx, proxmox.Ref{Node: node, VMID: id.VMID}); v != nil || err != nil {
 			return v, err
 		}
@@ -181,7 +176,7 @@ func (l Lookup) Find(ctx context.Context, m object.Machine, id qemu.Identity) (*
 	return l.Reader.Find(ctx, id.VMID, node)
 }
 
-// remains is the VM that has the VMID of one that we have destroyed, since a time, or nil.
+// remains returns the VM that has the VMID of a VM that we have destroyed, as listed since a time, or nil.
 func (l Lookup) remains(ctx context.Context, vmid int, since time.Time) (*vmstate.VM, error) {
 	guests, err := l.Inventory.GuestsSince(ctx, since)
 	if err != nil {
@@ -194,9 +189,8 @@ func (l Lookup) remains(ctx context.Context, vmid int, since time.Time) (*vmstat
 	return l.Reader.GetListed(ctx, g)
 }
 
-// Status returns the status of the VM, which is read if it has to be. Of a VM that we have just created
-// it is known, unless HA was told of it since, and of one that nobody is known to have touched
-// lately the cluster's list has it, which is enough as long as nothing is done to the VM.
+// Status returns the status of the VM, and reads it if necessary. The status of a VM that we have just created is known, unless it was added to HA
+// since. For a VM that is not known to have been changed recently, the cluster's list is sufficient as long as nothing is done to the VM.
 func (l Lookup) Status(ctx context.Context, m object.Machine, v *vmstate.VM, read vmcache.ReadToken) (proxmox.Status, error) {
 	if read.Status != nil {
 		v.StatusListed = read.Listed
@@ -212,15 +206,14 @@ func (l Lookup) Status(ctx context.Context, m object.Machine, v *vmstate.VM, rea
 	return l.Client.Status(ctx, v.Ref)
 }
 
-// JustCreated reports whether the last that was done to the VM is that we have made it, not
-// long ago.
+// JustCreated reports whether the last task of the VM was its creation by us, a short time ago.
 func (l Lookup) JustCreated(m object.Machine) bool {
 	t, ok := l.Tasks.Last(m)
 	return ok && t.OK() && tasktrack.CreatesVM(t.Type) && l.Tasks.Active(m)
 }
 
-// listedStatus is the status as the cluster lists it, which is good enough for a VM
-// that is seen for the first time, unless something has happened to it lately.
+// listedStatus returns the status in the cluster's list. It is sufficient for a VM that is seen for the first time, unless something has recently
+// happened to it.
 func (l Lookup) listedStatus(ctx context.Context, m object.Machine, v *vmstate.VM) (proxmox.Status, bool) {
 	if !l.Cache.First(m) || l.Before.HasRecentTask(v.VMID, "") {
 		return proxmox.Status{}, false
@@ -240,7 +233,7 @@ func (l Lookup) listedStatus(ctx context.Context, m object.Machine, v *vmstate.V
 	return s, true
 }
 
-// Predict keeps what the VM is like after a change of options that was made, or returns what has to be read for that.
+// Predict caches the expected state of the VM after a change of its options, or returns what must be read to know it.
 func (l Lookup) Predict(m object.Machine, v *vmstate.VM, change qemu.Difference) vmcache.Dirty {
 	values, known := change.Predict(v.Values)
 	if !known || v.Status.Running() || v.Lock() != "" {
@@ -250,19 +243,18 @@ func (l Lookup) Predict(m object.Machine, v *vmstate.VM, change qemu.Difference)
 	return 0
 }
 
-// How long after our last attempt a running clone of the same template may be
-// the one that we started: shortly if this process has its task, since the VM
-// shows soon, and longer if it does not, as after a restart.
+// How long after our last attempt a running clone of the same template may be the one that we started. The time is short if this process has its
+// task, because the VM soon appears, and longer if it does not, as after a restart.
 const (
 	cloneGrace        = time.Minute
 	cloneGraceUnknown = 10 * time.Minute
 )
 
-// lostFor is how long a call whose answer was lost may still make the VM.
+// lostFor is how long a call whose answer was lost may still create the VM.
 const lostFor = target.Arrival * time.Second
 
-// MayBeCreated reports whether a call whose answer was lost may still create or restore the VM, although no task is listed. After a
-// restart the annotations of the managed reconciler tell, which do not say why a creation has failed.
+// MayBeCreated reports whether a call whose answer was lost may still create or restore the VM, although no task is listed. After a restart it relies
+// on the annotations of the managed reconciler, which do not contain why a creation has failed.
 func (l Lookup) MayBeCreated(m object.Machine) bool {
 	asked, err := act.Parse(m.GetAnnotations()[object.AnnotationRestoreInPlace])
 	if err == nil && asked.Open() && asked.Call.Task == "" && asked.Call.MayShow(l.Now) {
@@ -273,13 +265,13 @@ func (l Lookup) MayBeCreated(m object.Machine) bool {
 		lost = LostCreation(m)
 	}
 	if since, destroyed := l.Tasks.Destroyed(m); destroyed && !since.Before(lost) {
-		return false // What was made is gone.
+		return false // The created VM no longer exists.
 	}
 	return !lost.IsZero() && l.Now.Sub(lost).Abs() < lostFor
 }
 
-// LostCreation returns when the answer to a call may have been lost that makes the VM of a Machine, as far as its annotations tell: the last one
-// was not seen to succeed, and no VM was. It is zero if none was lost.
+// LostCreation returns when the answer to a call that creates the VM of a Machine may have been lost, as far as its annotations show: the last call
+// was not seen to succeed, and no VM was seen. It is zero if none was lost.
 func LostCreation(m object.Machine) time.Time {
 	pending, failed, succeeded := meta.GetExternalCreatePending(m), meta.GetExternalCreateFailed(m), meta.GetExternalCreateSucceeded(m)
 	last := pending
@@ -292,8 +284,7 @@ func LostCreation(m object.Machine) time.Time {
 	return last
 }
 
-// MayBeCreating reports whether a task may be creating the VM although it cannot be seen
-// yet. The task of a clone names its source only.
+// MayBeCreating reports whether a task may be creating the VM although it cannot be seen yet. The task of a clone only names its source.
 func (l Lookup) MayBeCreating(ctx context.Context, m object.Machine, vmid int) (bool, error) {
 	if busy, err := l.Before.Busy(vmid); busy || err != nil {
 		return busy, err

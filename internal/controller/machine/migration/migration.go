@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package migration knows what keeps a VM from going to another node, and where its disks go there.
+// Package migration determines what prevents the migration of a VM to another node, and which storages its disks use there.
 package migration
 
 import (
@@ -28,16 +28,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A Migration is the way of a VM to another node.
+// A Migration describes the migration of a VM to another node.
 type Migration struct {
-	// Target node; empty if the VM stays.
+	// Target node, or empty if the VM stays.
 	Target string
 
-	// Storages that disks are put on there, by the storage that they are on.
+	// Storages that disks are put on there, by their current storage.
 	Storages map[string]string
 }
 
-// AddDisk takes a disk along to another storage.
+// AddDisk moves a disk along to another storage.
 func (j *Migration) AddDisk(m qemu.Move) {
 	if j.Storages == nil {
 		j.Storages = map[string]string{}
@@ -45,8 +45,7 @@ func (j *Migration) AddDisk(m qemu.Move) {
 	j.Storages[m.Disk.Storage()] = m.Storage
 }
 
-// Rejections are what keeps the VM from going, with the configuration that it has
-// then.
+// Rejections returns what prevents the migration of the VM with the configuration that it has then.
 func (j *Migration) Rejections(c proxmox.MigrationCheck, v *vmstate.VM, config qemu.Config) []string {
 	var why []string
 	if len(c.LocalResources) > 0 {
@@ -78,12 +77,12 @@ func (j *Migration) Rejections(c proxmox.MigrationCheck, v *vmstate.VM, config q
 	return why
 }
 
-// excluding leaves out the storages whose disks go to another one.
+// excluding leaves out the storages whose disks move to another one.
 func (j *Migration) excluding(missing []string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return j.Storages[s] != "" })
 }
 
-// TargetStorage is the mapping of storages as PVE takes it.
+// TargetStorage returns the mapping of storages in the form that PVE takes.
 func (j *Migration) TargetStorage() string {
 	var pairs []string
 	for _, from := range slices.Sorted(maps.Keys(j.Storages)) {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package networks finds the bridges that the networks of Machines name by NodeNetworks, and on which nodes these are applied.
+// Package networks finds the bridges that the networks of Machines name by NodeNetworks, and the nodes on which they are applied.
 package networks
 
 import (
@@ -43,37 +43,37 @@ type NodeNetwork interface {
 	Parameters() *v1alpha1.NodeNetworkParameters
 }
 
-// typeApplied is the condition of a NodeNetwork that is True once its interface is as it asks.
+// typeApplied is the condition of a NodeNetwork that is True once its interface is as requested.
 const typeApplied xpv2.ConditionType = "Applied"
 
-// A Reader reads the NodeNetworks that Machines of one scope name. It asks the Kubernetes API only.
+// A Reader reads the NodeNetworks that Machines of one scope name. It queries only the Kubernetes API.
 type Reader struct {
 	Kube client.Reader
 	List resource.ManagedList // An empty list of NodeNetworks of the scope.
 }
 
-// Bridges are those that the networks of a Machine name by NodeNetworks. A nil one has none.
+// Bridges are the bridges that the networks of a Machine name by NodeNetworks. A nil value has none.
 type Bridges struct{ refs []reference }
 
-// A reference is what one network of a Machine names.
+// A reference holds what one network of a Machine names.
 type reference struct {
 	network string
 
-	// bridge that it means, or else the problem that keeps it from being told.
+	// bridge that the reference means, or else the problem that prevents its resolution.
 	bridge, problem string
 
-	// nodes that have a NodeNetwork of it, with why it cannot be used there; empty if it can.
+	// nodes that have a NodeNetwork of the bridge, with why it cannot be used there, or an empty string if it can.
 	nodes map[string]string
 }
 
-// bridgeRules are those of the tenant of a Machine, or of none: which bridges it does not find, and by which rule.
+// bridgeRules are the rules of the tenant of a Machine, or of no tenant: which bridges it does not find, and by which rule.
 type bridgeRules interface {
 	HidesBridge(name string) bool
 	AmongAllowed(rule string) string
 }
 
-// Resolve finds what the networks of a Machine name, among the NodeNetworks of its namespace that share its cluster. Bridges that are
-// not for its tenant are none.
+// Resolve finds what the networks of a Machine name, among the NodeNetworks of its namespace that share its cluster. It ignores bridges that its
+// tenant may not have.
 func (r Reader) Resolve(
 	ctx context.Context, m object.Machine, shares func(context.Context) func(resource.Managed) bool, tenant bridgeRules,
 ) (*Bridges, error) {
@@ -123,8 +123,7 @@ func resolve(network string, ref *v1alpha1.MachineNetworkReference, all []NodeNe
 	return out
 }
 
-// means reports whether a reference means a NodeNetwork. A selector means bridges only: the bonds and VLANs below them may have the
-// same labels.
+// means reports whether a reference means a NodeNetwork. A selector only means bridges: the bonds and VLANs below them may have the same labels.
 func means(ref *v1alpha1.MachineNetworkReference, n NodeNetwork) bool {
 	if ref.Name != nil {
 		return n.Parameters().Interface == *ref.Name
@@ -139,7 +138,7 @@ func isBridge(n NodeNetwork) bool {
 // noneSelected is the problem of a selector that finds nothing.
 const noneSelected = "networkRef.selector matches no NodeNetwork of a bridge of this cluster"
 
-// sharedName is the name of the interfaces of NodeNetworks, or why there is not just one.
+// sharedName returns the name that the interfaces of NodeNetworks share, or why there is no single name.
 func sharedName(meant []NodeNetwork) (name, problem string) {
 	names := map[string]string{}
 	for _, n := range meant {
@@ -160,7 +159,7 @@ func sharedName(meant []NodeNetwork) (name, problem string) {
 	return "", "networkRef.selector matches NodeNetworks of several interfaces: " + strings.Join(sorted, ", ")
 }
 
-// unusable says why no NIC can be plugged into the interface of a NodeNetwork; empty if one can.
+// unusable returns why no NIC can be attached to the interface of a NodeNetwork, or an empty string if one can.
 func unusable(n NodeNetwork) string {
 	applied := n.GetCondition(typeApplied)
 	switch {
@@ -176,7 +175,7 @@ func unusable(n NodeNetwork) string {
 	return fmt.Sprintf("NodeNetwork '%s' is not applied yet (%s)", n.GetName(), applied.Reason)
 }
 
-// Parameters returns those of a Machine with the bridges that its networks name.
+// Parameters returns the parameters of a Machine with the bridges that its networks name.
 func (b *Bridges) Parameters(p *v1alpha1.MachineParameters) *v1alpha1.MachineParameters {
 	if b == nil {
 		return p
@@ -193,7 +192,7 @@ func (b *Bridges) Parameters(p *v1alpha1.MachineParameters) *v1alpha1.MachinePar
 	return &out
 }
 
-// Problems are why it cannot be told which bridges are meant.
+// Problems returns why it cannot be determined which bridges are meant.
 func (b *Bridges) Problems() []string {
 	var all []string
 	if b == nil {
@@ -207,7 +206,7 @@ func (b *Bridges) Problems() []string {
 	return all
 }
 
-// Lacks says which of the bridges a node does not have yet; empty if it has all of them.
+// Lacks returns which of the bridges a node does not have yet, or an empty string if it has all of them.
 func (b *Bridges) Lacks(node string) string {
 	if b == nil {
 		return ""
@@ -220,7 +219,7 @@ func (b *Bridges) Lacks(node string) string {
 	return ""
 }
 
-// Missing says which of the bridges among the given ones a node does not have yet.
+// Missing returns which of the given bridges a node does not have yet.
 func (b *Bridges) Missing(node string, among []string) []string {
 	var all []string
 	if b == nil {
@@ -234,7 +233,7 @@ func (b *Bridges) Missing(node string, among []string) []string {
 	return all
 }
 
-// lacks says why the bridge cannot be used on a node; empty if it can.
+// lacks returns why the bridge cannot be used on a node, or an empty string if it can.
 func (r reference) lacks(node string) string {
 	if r.bridge == "" {
 		return ""

@@ -78,7 +78,7 @@ func TestResolve(t *testing.T) {
 		reason   string
 		ref      v1alpha1.MachineNetworkReference
 		bridge   string
-		hidden   string // A bridge that is not for the tenant.
+		hidden   string // A bridge that the tenant may not have.
 		problems []string
 		lacks    map[string]string // by node; empty if the node has it
 	}{

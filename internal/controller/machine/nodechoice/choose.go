@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package nodechoice chooses the node that a VM is to be made on, or says why there is none.
+// Package nodechoice chooses the node that a VM is to be created on, or returns why there is none.
 package nodechoice
 
 import (
@@ -41,7 +41,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// An Inventory knows what there is to choose from.
+// An Inventory reads what the choice depends on.
 type Inventory interface {
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
@@ -49,15 +49,15 @@ type Inventory interface {
 	PCIMappings(ctx context.Context, maxAge time.Duration) ([]proxmox.PCIMapping, error)
 }
 
-// An Isolation keeps the tenants apart that share a cluster: see connect.Isolation.
+// An Isolation separates the tenants that share a cluster: see connect.Isolation.
 type Isolation interface {
 	SpecCounts(by, other resource.Managed) bool
 	AnnotationsCount(other resource.Managed) bool
 	GuestCounts(machine resource.Managed, g proxmox.Guest) bool
 }
 
-// Defaults of the provider configuration: the node of VMs whose spec leaves that open, the candidates if there is none, those of them that come
-// first, and the storage.
+// Defaults of the provider configuration: the node of VMs whose spec names none, the candidates if there is no such node, the preferred ones, and the
+// storage.
 type Defaults struct {
 	Node      string
 	Nodes     []string
@@ -77,7 +77,7 @@ type Chooser struct {
 	// Unschedulable has the Machines that no node can take, until something has changed.
 	Unschedulable *placement.Queue[object.Machine]
 
-	// SharesCluster makes what reports whether another resource is for the same cluster, and Isolation what counts of it.
+	// SharesCluster returns a function that reports whether another resource belongs to the same cluster. Isolation determines what counts of it.
 	SharesCluster func(context.Context) func(resource.Managed) bool
 	Isolation     func(context.Context) Isolation
 
@@ -86,8 +86,8 @@ type Chooser struct {
 	Log    logging.Logger
 }
 
-// Choose chooses the node of a VM to make, or checks that the one that is already chosen can take it. If no node can, the error is what the
-// conditions show, and the Machine is woken once one may.
+// Choose chooses the node of a VM to create, or checks that the node that is already chosen can take it. If no node can, the conditions show the
+// error, and the Machine is woken once a node may.
 func (c Chooser) Choose(ctx context.Context, m object.Machine, node string, vm demand.VM) (placement.Decision, error) {
 	d, err := c.choose(ctx, m, node, vm, c.Scheduler.Decide)
 	if err != nil {
@@ -96,8 +96,7 @@ func (c Chooser) Choose(ctx context.Context, m object.Machine, node string, vm d
 	return d, nil
 }
 
-// choose chooses a node. What takes a call for each node to learn is asked of the node
-// that is chosen only; if that cannot take the VM after all, the next is chosen.
+// choose chooses a node. Properties that need a call per node are only read for the chosen node. If that cannot take the VM after all, the next is chosen.
 func (c Chooser) choose(ctx context.Context, m object.Machine, node string, vm demand.VM, decide scheduler.DecideFunc) (placement.Decision, error) {
 	s, err := c.clusterView(ctx, m, vm)
 	if err != nil {
@@ -122,7 +121,7 @@ func (c Chooser) choose(ctx context.Context, m object.Machine, node string, vm d
 	}
 }
 
-// chosenBy returns who has chosen the node, or empty if nobody has.
+// chosenBy returns why the node is already chosen, or an empty string if it is not.
 func (c Chooser) chosenBy(m object.Machine, node string, s *source.Source) string {
 	switch {
 	case node == "":
@@ -139,8 +138,7 @@ func (c Chooser) chosenBy(m object.Machine, node string, s *source.Source) strin
 	return "the source is there"
 }
 
-// unschedulable returns why there is no node for a VM, with the condition that shows it. The Machine waits in the queue until
-// something has changed.
+// unschedulable returns why there is no node for a VM, with the condition that shows it. The Machine waits in the queue until something has changed.
 func (c Chooser) unschedulable(m object.Machine, node string, vm demand.VM, err error) error {
 	var no *placement.NoFitError
 	if !errors.As(err, &no) {
@@ -155,7 +153,7 @@ func (c Chooser) unschedulable(m object.Machine, node string, vm demand.VM, err 
 		shown.Aspect = conditions.Networking
 	case placement.Outdone, placement.Excluded, placement.Down, placement.Missing:
 	}
-	// This reconcile goes on to decode answers of the API server into the Machine.
+	// This reconcile later decodes answers of the API server into the Machine.
 	waiting, _ := m.DeepCopyObject().(object.Machine)
 	vm.MachineParameters = vm.DeepCopy()
 	c.Unschedulable.Add(waiting, shown, func(ctx context.Context) error {
@@ -168,8 +166,7 @@ func (c Chooser) unschedulable(m object.Machine, node string, vm demand.VM, err 
 	return shown
 }
 
-// stillThere is an error if the Machine is gone: one that never had a place has nothing
-// that would keep it until it was looked at once more.
+// stillThere returns an error if the Machine no longer exists: a Machine that never had a place has nothing that would keep it until another reconcile.
 func (c Chooser) stillThere(ctx context.Context, m object.Machine) error {
 	now, _ := c.Object.DeepCopyObject().(object.Machine)
 	err := c.Kube.Get(ctx, client.ObjectKeyFromObject(m), now)
@@ -196,7 +193,7 @@ func LogBridge(log logging.Logger, bridge, node string) {
 	log.Info("Bridge not found", "bridge", bridge, "node", node)
 }
 
-// A clusterView is what is known of a cluster when a node is chosen.
+// A clusterView holds what is known of a cluster when a node is chosen.
 type clusterView struct {
 	scheduler.View
 
@@ -206,9 +203,9 @@ type clusterView struct {
 	known map[string]bool
 }
 
-// clusterView reads the cluster by what all Machines share.
+// clusterView reads the cluster from data that all Machines share.
 func (c Chooser) clusterView(ctx context.Context, m object.Machine, vm demand.VM) (*clusterView, error) {
-	shares := c.SharesCluster(context.WithoutCancel(ctx)) // Others ask it too, a little later.
+	shares := c.SharesCluster(context.WithoutCancel(ctx)) // Others call it too, a little later.
 	own := c.Isolation(ctx)
 	declared, err := c.Scheduler.Nodes(ctx, func(mg resource.Managed) bool { return shares(mg) && own.SpecCounts(m, mg) })
 	if err != nil {
@@ -226,12 +223,12 @@ func (c Chooser) clusterView(ctx context.Context, m object.Machine, vm demand.VM
 	if err != nil {
 		return nil, err
 	}
-	isolation := c.Isolation(context.WithoutCancel(ctx)) // As of shares.
+	isolation := c.Isolation(context.WithoutCancel(ctx)) // As for shares.
 	s := &clusterView{View: scheduler.View{
 		Guests: guests, Storage: c.Defaults.Storage, Shares: shares, AnnotationsCount: isolation.AnnotationsCount, GuestCounts: isolation.GuestCounts,
 	}, known: map[string]bool{}}
 	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, declared), func(n placement.Node) bool { return c.Tenant.CheckNode(n.Name) != nil })
-	bridges, err := c.Networks.Resolve(ctx, m, c.SharesCluster, c.Tenant) // They may have changed since the Machine was looked at.
+	bridges, err := c.Networks.Resolve(ctx, m, c.SharesCluster, c.Tenant) // They may have changed since the Machine was observed.
 	for i, n := range s.nodes {
 		s.nodes[i].Lacks = bridges.Lacks(n.Name)
 	}
@@ -258,8 +255,7 @@ func (s *clusterView) assign(mappings []proxmox.PCIMapping) {
 	}
 }
 
-// inspectNode reads what takes calls to learn of a node. Where the user may not look,
-// nothing is held against the node.
+// inspectNode reads the properties of a node that need calls. Properties that the user may not read do not exclude the node.
 func (c Chooser) inspectNode(ctx context.Context, m object.Machine, s *clusterView, node string, wanted []string) error {
 	s.known[node] = true
 	n := &s.nodes[slices.IndexFunc(s.nodes, func(n placement.Node) bool { return n.Name == node })]

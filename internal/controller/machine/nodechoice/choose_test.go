@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 )
 
-// TestNodeChosenBy has the event of a placement name what has settled the node.
+// TestNodeChosenBy checks that the event of a placement names why the node was chosen.
 func TestNodeChosenBy(t *testing.T) {
 	t.Parallel()
 	c := Chooser{Defaults: Defaults{Node: "pve1"}}

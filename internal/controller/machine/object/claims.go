@@ -25,12 +25,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ClaimIndex is the name of the index by which Machines that claim a VM are
-// found. Claims are its values.
+// ClaimIndex is the name of the index that finds the Machines that claim a VM. Its values are claims.
 const ClaimIndex = "proxmox.vitistack.io/claim"
 
-// Claims returns the claims of a Machine: the VM's UUID, which proves it this Machine's own, and
-// its VMID. A Machine that may only observe claims nothing.
+// Claims returns the claims of a Machine: the VM's UUID, which proves that the VM is this Machine's, and its VMID. A Machine that may only observe
+// claims nothing.
 func Claims(o client.Object) []string {
 	m, ok := o.(Machine)
 	if !ok || !MayClaim(m) {
@@ -46,7 +45,7 @@ func Claims(o client.Object) []string {
 	return all
 }
 
-// MayClaim reports whether a Machine may do anything to a VM, be it to delete it only.
+// MayClaim reports whether a Machine may do anything to a VM, even if it may only delete it.
 func MayClaim(m Machine) bool {
 	p := m.GetManagementPolicies()
 	return len(p) == 0 || slices.ContainsFunc(p, func(a xpv2.ManagementAction) bool {

@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package object is a Machine as an object of Kubernetes: the interface that both scopes
-// satisfy, the annotations that the provider keeps with it, which VM they name, and what it
-// claims. It knows nothing of Proxmox VE's API.
+// Package object describes a Machine as an object of Kubernetes: the interface that both scopes satisfy, the annotations that the provider saves on
+// it, which VM they name, and what it claims. It does not use Proxmox VE's API.
 package object
 
 import (
@@ -42,13 +41,12 @@ type Machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// QualifiedName returns the namespace and the name of a Machine, or its name if it has no
-// namespace.
+// QualifiedName returns the namespace and the name of a Machine, or its name if it has no namespace.
 func QualifiedName(m Machine) string {
 	return strings.TrimPrefix(m.GetNamespace()+"/"+m.GetName(), "/")
 }
 
-// IdentityOf reads the identity that is kept with a Machine.
+// IdentityOf reads the identity that is saved on a Machine.
 func IdentityOf(m Machine) (qemu.Identity, error) {
 	name := meta.GetExternalName(m)
 	id, err := strconv.Atoi(name)
@@ -67,16 +65,14 @@ func MayCreate(m Machine) bool {
 	return len(p) == 0 || slices.Contains(p, xpv2.ManagementActionAll) || slices.Contains(p, xpv2.ManagementActionCreate)
 }
 
-// MayReplaceVMID reports whether the VMID of a Machine was chosen by us, and no VM was seen to
-// be ours, by the status or by the images that were made for it. That a creation was started says nothing: PVE finds out in the task that
-// another node has the VMID.
+// MayReplaceVMID reports whether the VMID of a Machine was chosen by us, and no VM was seen to be ours, as shown by the status or by the images that
+// were created for it. A started creation proves nothing: PVE finds only in the task that another node has the VMID.
 func MayReplaceVMID(m Machine) bool {
 	a := m.GetAnnotations()
 	return a[AnnotationAllocated] == meta.GetExternalName(m) && m.Observation().UUID == "" && a[AnnotationImages] == ""
 }
 
-// ConnectionSecret returns where the connection details of a Machine go, without a name
-// if nowhere.
+// ConnectionSecret returns the key of the Secret for the connection details of a Machine. It has no name if there is none.
 func ConnectionSecret(m Machine) client.ObjectKey {
 	switch o := m.(type) {
 	case interface {

@@ -29,9 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// isPersisted reports whether the provider relies on an annotation: its own do, but for the one
-// that the status has in another form and the one that users set, and those of the managed
-// reconciler that say which VM it is, and whether it was made.
+// isPersisted reports whether the provider relies on an annotation. These are its own, except for the one that the status has in another form and the
+// one that users set, and those of the managed reconciler that name the VM and record whether it was created.
 func isPersisted(annotation string) bool {
 	switch annotation {
 	case AnnotationPlacement, AnnotationCluster:
@@ -42,16 +41,15 @@ func isPersisted(annotation string) bool {
 	return strings.HasPrefix(annotation, annotationPrefix)
 }
 
-// PersistedAnnotations are the annotations of a Machine that the provider relies on.
+// PersistedAnnotations returns the annotations of a Machine that the provider relies on.
 func PersistedAnnotations(m Machine) map[string]string {
 	kept := maps.Clone(m.GetAnnotations())
 	maps.DeleteFunc(kept, func(annotation, text string) bool { return text == "" || !isPersisted(annotation) })
 	return kept
 }
 
-// LostAnnotations are the annotations that a Machine has lost, as it does when somebody replaces
-// it by its manifest: nobody but this provider writes its status, which a user cannot even
-// create. It is nil if nothing is lost, or nothing known, or if another VM is named.
+// LostAnnotations returns the annotations that a Machine has lost, for example because a user has replaced it by its manifest. Only this provider
+// writes the status, which a user cannot even create. The result is nil if nothing is lost, nothing is known, or another VM is named.
 func LostAnnotations(m Machine) map[string]string {
 	kept, a := m.Observation().Annotations, m.GetAnnotations()
 	lost := maps.Clone(kept)
@@ -69,7 +67,7 @@ func LostAnnotations(m Machine) map[string]string {
 	return lost
 }
 
-// recoveredIdentity is the identity of a Machine whose status has no annotations.
+// recoveredIdentity returns the identity of a Machine whose status has no annotations.
 func recoveredIdentity(m Machine) map[string]string {
 	o, a := m.Observation(), m.GetAnnotations()
 	name, uuid, vmid := meta.GetExternalName(m), a[AnnotationUUID], ""
@@ -78,7 +76,7 @@ func recoveredIdentity(m Machine) map[string]string {
 	}
 	switch {
 	case uuid != "" && name == "":
-		// The UUID proves which VM it is, wherever it is looked for.
+		// The UUID proves which VM it is, wherever the provider looks for it.
 		if vmid = cmp.Or(vmid, a[AnnotationAllocated]); vmid != "" {
 			return map[string]string{meta.AnnotationKeyExternalName: vmid}
 		}
@@ -88,7 +86,7 @@ func recoveredIdentity(m Machine) map[string]string {
 	return nil
 }
 
-// recoveredDevices are the devices that the entries of the spec were seen to have.
+// recoveredDevices returns the devices that the entries of the spec were seen to have.
 func recoveredDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Devices {
 	d := qemu.Devices{Disks: map[string]string{}, CDROMs: map[string]string{}, Networks: map[string]string{}, Seen: map[string]bool{}, MACs: map[string]string{}}
 	if !strings.EqualFold(o.UUID, id.UUID) {
@@ -112,7 +110,7 @@ func recoveredDevices(o *v1alpha1.MachineObservation, id qemu.Identity) qemu.Dev
 	return d
 }
 
-// RecordedDevices reads which devices the entries of the spec were.
+// RecordedDevices reads the recorded devices of the entries of the spec.
 func RecordedDevices(m Machine, id qemu.Identity) (qemu.Devices, error) {
 	if m.GetAnnotations()[AnnotationDevices] == "" {
 		return recoveredDevices(m.Observation(), id), nil

@@ -21,7 +21,7 @@ package object
 //nolint:gochecknoglobals // A constant.
 var tenantLabels = []string{"tenant.vitistack.io/id", "tenant-id"}
 
-// TenantOf returns the tenant that a resource is labelled with, or empty.
+// TenantOf returns the tenant that a resource is labelled with, or an empty string.
 func TenantOf(labels map[string]string) string {
 	for _, l := range tenantLabels {
 		if t := labels[l]; t != "" {

@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package password has the passwords of cloud-init's users: where they come from, and which was
-// sent to Proxmox VE last, which shows them to nobody.
+// Package password provides the passwords of cloud-init's users, and remembers which one was last sent to Proxmox VE, which never shows them.
 package password
 
 import (
@@ -44,9 +43,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
-// A Password is to be sent to PVE, which shows it to nobody. That it was sent is
-// kept as a version, from which it cannot be guessed: that of its Secret, or the
-// hash of one that was generated.
+// A Password is to be sent to PVE, which never shows it. The record that it was sent is a version from which the password cannot be guessed: that of
+// its Secret, or the hash of a generated one.
 type Password struct{ Text, Version string }
 
 // readSecret returns the password that a Secret has.
@@ -62,9 +60,9 @@ func readSecret(ctx context.Context, kube client.Reader, m object.Machine, ref v
 	return &Password{Text: text, Version: fmt.Sprintf("%s/%s", from.Object.GetUID(), from.Object.GetResourceVersion())}, nil
 }
 
-// IsRestored reports whether the version that was sent counts as this one. It does where both the Secret and the Machine are others than when it was
-// sent, as in a cluster into which a backup was restored: the VM was made before the Machine, and was not seen for it. No version tells what the
-// password is, which somebody could guess from that.
+// IsRestored reports whether the version that was sent counts as this one. That is so if both the Secret and the Machine are others than when it was
+// sent, as in a cluster into which a backup was restored: the VM was created before the Machine, and was not seen for it. A version never contains
+// the password, which could be guessed from it.
 func (p Password) IsRestored(m object.Machine, sent string) bool {
 	was, _, _ := strings.Cut(sent, "/")
 	is, _, _ := strings.Cut(p.Version, "/")
@@ -74,8 +72,8 @@ func (p Password) IsRestored(m object.Machine, sent string) bool {
 	return m.Observation().UUID == "" && meta.GetExternalCreatePending(m).Before(m.GetCreationTimestamp().Time)
 }
 
-// generate returns the password in the connection Secret, or the given one, or a new one, which
-// the reconciler puts there before anything is done with it.
+// generate returns the password in the connection Secret, or the given one, or a new one, which the reconciler stores there before anything is done
+// with it.
 func generate(ctx context.Context, kube client.Reader, m object.Machine, given string) (*Password, error) {
 	at := object.ConnectionSecret(m)
 	if at.Name == "" {
@@ -92,23 +90,22 @@ func generate(ctx context.Context, kube client.Reader, m object.Machine, given s
 	return &Password{Text: text, Version: generatedVersion(m, text)}, nil
 }
 
-// isOwn reports whether a connection Secret is the Machine's own: it is controlled by it, or has lost its owner, as one that was restored from a
-// backup, and has the password that was sent. Nobody who does not know that can make the annotation say so.
+// isOwn reports whether a connection Secret is the Machine's own. The Machine controls it, or it has lost its owner, as after a restore from a
+// backup, and has the password that was sent. Only those who know the password can forge the annotation.
 func isOwn(s *corev1.Secret, m object.Machine, text string) bool {
 	return metav1.IsControlledBy(s, m) || metav1.GetControllerOf(s) == nil && m.GetAnnotations()[object.AnnotationPassword] == generatedVersion(m, text)
 }
 
-// generated begins the versions of passwords that were generated.
+// generated is the prefix of the versions of generated passwords.
 const generated = "generated"
 
-// generatedVersion is the version of a password that was generated, which nobody can guess from it.
+// generatedVersion returns the version of a generated password, from which it cannot be guessed.
 func generatedVersion(m object.Machine, text string) string {
 	sum := sha256.Sum256([]byte(m.GetAnnotations()[object.AnnotationUUID] + text))
 	return generated + "/" + hex.EncodeToString(sum[:16])
 }
 
-// Sent remembers the passwords that were sent for Machines, sealed with a key of this process alone, so that nobody can guess
-// from the outcome.
+// Sent remembers the passwords that were sent for Machines, sealed with a key that only this process has, so that they cannot be guessed from it.
 type Sent struct {
 	key []byte
 	all objectstate.Store[[sha256.Size]byte]
@@ -125,7 +122,7 @@ func (s *Sent) seal(p Password) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Forget forgets the password that was sent for a VM that a Machine had before.
+// Forget forgets the password that was sent for an earlier VM of a Machine.
 func (s *Sent) Forget(m object.Machine) {
 	s.all.Lock()
 	defer s.all.Unlock()
@@ -139,7 +136,7 @@ func (s *Sent) Record(m object.Machine, p Password) {
 	s.all.Set(m, new(s.seal(p)))
 }
 
-// Has reports whether this very password was the last that was sent for a Machine, whatever its version.
+// Has reports whether this very password was the last one sent for a Machine, whatever its version.
 func (s *Sent) Has(m object.Machine, p Password) bool {
 	s.all.Lock()
 	defer s.all.Unlock()

@@ -32,7 +32,7 @@ import (
 type Source struct {
 	Kube client.Reader
 
-	// generated is the password of the connection Secret, if one is asked for.
+	// generated is the password of the connection Secret, if the spec asks for one.
 	generated string
 }
 
@@ -53,7 +53,7 @@ func (s *Source) Of(ctx context.Context, m object.Machine, c *v1alpha1.MachineCl
 	return readSecret(ctx, s.Kube, m, *c.PasswordSecretRef)
 }
 
-// Publish adds a password that was generated to connection details.
+// Publish adds a generated password to connection details.
 func (s *Source) Publish(d managed.ConnectionDetails) managed.ConnectionDetails {
 	if s.generated == "" {
 		return d

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package poll says how soon a Machine is looked at again.
+// Package poll decides how soon a Machine is reconciled again.
 package poll
 
 import (
@@ -31,20 +31,18 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 )
 
-// Intervals at which a Machine is looked at that is on its way somewhere. The
-// end of our own tasks wakes it besides.
+// Intervals between the reconciles of a Machine whose state is about to change. The end of our own tasks also wakes it.
 const (
 	unready = 5 * time.Second
 
-	// Addresses is for one whose guest is to report addresses.
+	// Addresses is the interval for a Machine whose guest is to report addresses.
 	Addresses = 5 * time.Second
 
-	// AddressesWithin is how long after its start a guest may be expected to
-	// report addresses.
+	// AddressesWithin is how long after its start a guest may be expected to report addresses.
 	AddressesWithin = 10 * time.Minute
 )
 
-// Intervals returns what tells how soon a Machine is looked at again.
+// Intervals returns the hook that determines how soon a Machine is reconciled again.
 func Intervals(now func() time.Time) managed.PollIntervalHook {
 	return func(mg resource.Managed, configured time.Duration) time.Duration {
 		if m, ok := mg.(object.Machine); ok {
@@ -54,7 +52,7 @@ func Intervals(now func() time.Time) managed.PollIntervalHook {
 	}
 }
 
-// Interval returns the interval after which a Machine is looked at again.
+// Interval returns the interval after which a Machine is reconciled again.
 func Interval(m object.Machine, configured time.Duration, now time.Time) time.Duration {
 	started := m.Observation().StartedAt
 	waitsForAddress := m.GetCondition(conditions.TypeNetworkConfigured).Reason == conditions.ReasonWaitingForAddress &&

@@ -23,16 +23,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// HAEnabled reports whether the spec wants HA to manage the VM.
+// HAEnabled reports whether the spec asks HA to manage the VM.
 func (d Policy) HAEnabled() bool { return HAEnabled(d.MachineParameters) }
 
-// HAEnabled reports whether a spec wants high availability to manage the VM.
+// HAEnabled reports whether a spec asks high availability to manage the VM.
 func HAEnabled(p *v1alpha1.MachineParameters) bool {
 	ha := p.HighAvailability
 	return ha != nil && (ha.Enabled == nil || *ha.Enabled)
 }
 
-// HAState is the state that HA is to keep the VM in; empty if that is left open.
+// HAState returns the state that HA is to keep the VM in, or an empty string if the spec names none.
 func (d Policy) HAState(v *vmstate.VM) string {
 	switch {
 	case !d.HAEnabled():
@@ -43,7 +43,7 @@ func (d Policy) HAState(v *vmstate.VM) string {
 		return vmstate.HAIgnored
 	}
 	switch d.DesiredPower(v) {
-	case v1alpha1.PowerStateRunning, v1alpha1.PowerStatePaused: // HA takes a paused VM for one that runs.
+	case v1alpha1.PowerStateRunning, v1alpha1.PowerStatePaused: // HA treats a paused VM as running.
 		return vmstate.HAStarted
 	case v1alpha1.PowerStateStopped:
 		return vmstate.HAStopped
@@ -52,7 +52,7 @@ func (d Policy) HAState(v *vmstate.VM) string {
 	return ""
 }
 
-// managedByHA reports whether HA sees to the VM's power.
+// managedByHA reports whether HA controls the VM's power.
 func (d Policy) managedByHA(v *vmstate.VM) bool {
 	s := d.HAState(v)
 	return s != "" && s != vmstate.HAIgnored

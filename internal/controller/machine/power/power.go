@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package power decides in which power state a VM is kept, by its spec, its run strategy and high
-// availability, and what brings it there. It calls nobody.
+// Package power decides in which power state a VM is kept, according to its spec, its run strategy and high availability, and which change leads
+// there. It makes no calls.
 package power
 
 import (
@@ -43,7 +43,7 @@ const (
 	Halted         = "Halted"
 )
 
-// A Change is what brings a VM to another power state.
+// A Change brings a VM to another power state.
 type Change int
 
 // The changes of power.
@@ -59,17 +59,15 @@ const (
 	Pause
 )
 
-// A Policy is what decides in which power state a VM is kept.
+// A Policy determines in which power state a VM is kept.
 type Policy struct {
 	qemu.Desired
 
-	// RunningSince is since when the VM was seen to run, and NodeBooted when its node was
-	// booted.
+	// RunningSince is since when the VM was seen to run, and NodeBooted when its node was booted.
 	RunningSince, NodeBooted time.Time
 }
 
-// DesiredPower is the power state that the VM is to be kept in; empty if it is to be
-// left as it is.
+// DesiredPower returns the power state that the VM is to be kept in, or an empty string if it is to be left as it is.
 func (d Policy) DesiredPower(v *vmstate.VM) v1alpha1.PowerState {
 	if v.Template() {
 		return ""
@@ -77,8 +75,7 @@ func (d Policy) DesiredPower(v *vmstate.VM) v1alpha1.PowerState {
 	return d.SpecPower()
 }
 
-// SpecPower is the power state that the spec asks for, whatever the VM is; empty if that is
-// left open.
+// SpecPower returns the power state that the spec asks for, whatever the VM is, or an empty string if it names none.
 func (d Policy) SpecPower() v1alpha1.PowerState {
 	if d.HighAvailability != nil && d.HAEnabled() {
 		switch ptr.Deref(d.HighAvailability.State, "") {
@@ -101,7 +98,7 @@ func (d Policy) SpecPower() v1alpha1.PowerState {
 	return ""
 }
 
-// paused returns Paused if powerState says so, which high availability takes for running.
+// paused returns Paused if powerState says so, which high availability treats as running.
 func (d Policy) paused() v1alpha1.PowerState {
 	if ptr.Deref(d.PowerState, "") == v1alpha1.PowerStatePaused {
 		return v1alpha1.PowerStatePaused
@@ -109,12 +106,11 @@ func (d Policy) paused() v1alpha1.PowerState {
 	return ""
 }
 
-// LeftToHA reports whether the change is made by high availability where that manages the VM. It does
-// not know paused VMs.
+// LeftToHA reports whether high availability makes the change for a VM that it manages. It does not know paused VMs.
 func (c Change) LeftToHA() bool { return c != Keep && c != Resume && c != Pause }
 
-// PowerChange returns the change that brings the VM to the power state of the spec. What HA was told
-// to see to is left to HA, which takes a VM that is paused for one that runs.
+// PowerChange returns the change that brings the VM to the power state of the spec. Changes that HA was told to make are left to HA, which treats a
+// paused VM as running.
 func (d Policy) PowerChange(v *vmstate.VM) Change {
 	change := d.changeAlone(v)
 	if change.LeftToHA() && (d.managedByHA(v) || v.HAFailed()) {
@@ -123,7 +119,7 @@ func (d Policy) PowerChange(v *vmstate.VM) Change {
 	return change
 }
 
-// changeAlone is the change where nobody but us sees to the VM.
+// changeAlone returns the change if only the provider controls the VM's power.
 func (d Policy) changeAlone(v *vmstate.VM) Change {
 	switch target := d.DesiredPower(v); {
 	case target == v1alpha1.PowerStateRunning:
@@ -139,8 +135,8 @@ func (d Policy) changeAlone(v *vmstate.VM) Change {
 	return Keep
 }
 
-// stopChange is what makes a VM that is on stop. A guest that is paused or asleep reacts to no request
-// to shut down: Proxmox VE would stop it hard, and what it has not written would be lost.
+// stopChange returns the change that leads to the stop of a VM that is on. A guest that is paused or asleep does not react to a request to shut down:
+// Proxmox VE would stop it hard, and unwritten data would be lost.
 func stopChange(v *vmstate.VM) Change {
 	if v.Paused() || v.Asleep() {
 		return Resume
@@ -148,7 +144,7 @@ func stopChange(v *vmstate.VM) Change {
 	return Off
 }
 
-// startChange is what makes the VM run.
+// startChange returns the change that leads to a running VM.
 func (d Policy) startChange(v *vmstate.VM) Change {
 	dead := slices.Contains([]string{vmstate.QMPPanicked, vmstate.QMPInternalError}, v.Status.QMPStatus)
 	switch {
@@ -164,11 +160,10 @@ func (d Policy) startChange(v *vmstate.VM) Change {
 	return Keep
 }
 
-// failed reports whether a VM that does not run has never run, or went down with
-// its node. Of other ends PVE does not tell why.
+// failed reports whether a VM that does not run has never run, or went down with its node. PVE does not record why a VM has otherwise ended.
 func (d Policy) failed() bool { return d.RunningSince.IsZero() || d.RunningSince.Before(d.NodeBooted) }
 
-// PowerRejections are why a VM cannot be in the power state that the spec wants.
+// PowerRejections returns why a VM cannot be in the power state that the spec asks for.
 func (d Policy) PowerRejections(v *vmstate.VM) []string {
 	if v.Status.HAManaged {
 		return []string{"a VM that high availability manages cannot be suspended to disk"}
@@ -181,7 +176,7 @@ func (d Policy) PowerRejections(v *vmstate.VM) []string {
 	return nil
 }
 
-// RunningAnnotation keeps since when the VM runs, for the strategy that asks for it.
+// RunningAnnotation saves since when the VM runs, for the strategy that needs it.
 func (d Policy) RunningAnnotation(v *vmstate.VM, now time.Time) map[string]string {
 	if ptr.Deref(d.RunStrategy, "") != RerunOnFailure || !v.On() || !d.failed() {
 		return nil
@@ -189,8 +184,7 @@ func (d Policy) RunningAnnotation(v *vmstate.VM, now time.Time) map[string]strin
 	return map[string]string{object.AnnotationRunningSince: now.UTC().Format(time.RFC3339)}
 }
 
-// UnreachablePower says why the VM cannot be brought to the power state that the spec wants;
-// empty if it can.
+// UnreachablePower returns why the VM cannot be brought to the power state that the spec asks for, or an empty string if it can.
 func (d Policy) UnreachablePower(v *vmstate.VM) string {
 	if !v.Template() && !v.Status.HAManaged {
 		return ""
@@ -205,13 +199,13 @@ func (d Policy) UnreachablePower(v *vmstate.VM) string {
 	return ""
 }
 
-// givenUp says what a VM is that high availability has given up.
+// givenUp returns the state of a VM that high availability has given up.
 func givenUp(v *vmstate.VM, needs Change) string {
 	return fmt.Sprintf("%s, and high availability has given the VM up (state error): find out why, then have it take the VM up again by "+
 		"\"ha-manager set vm:%d --state disabled\" on a node", messages[needs], v.VMID)
 }
 
-// awaitsHA says what a VM is whose power high availability is to change, which it does not once it has given the VM up.
+// awaitsHA returns the condition of a VM whose power high availability is to change, which it does not once it has given the VM up.
 func awaitsHA(v *vmstate.VM, needs Change, does string) xpv2.Condition {
 	message := fmt.Sprintf("%s: high availability is to %s it", messages[needs], does)
 	if v.HAFailed() {
@@ -220,7 +214,7 @@ func awaitsHA(v *vmstate.VM, needs Change, does string) xpv2.Condition {
 	return conditions.NotReady(conditions.ReasonPowerMismatch, message)
 }
 
-// UnmanagedPower is the condition Ready of a VM whose power is not for us to change.
+// UnmanagedPower returns the condition Ready of a VM whose power the provider does not change.
 func (d Policy) UnmanagedPower(v *vmstate.VM) xpv2.Condition {
 	target, ha := d.DesiredPower(v), ""
 	if d.HighAvailability != nil {
@@ -245,7 +239,7 @@ func (d Policy) UnmanagedPower(v *vmstate.VM) xpv2.Condition {
 	return xpv2.Available()
 }
 
-// messages say what a VM is that needs a change.
+// messages are the states of VMs that need a change.
 //
 //nolint:gochecknoglobals // A constant.
 var messages = map[Change]string{
@@ -253,5 +247,5 @@ var messages = map[Change]string{
 	Resume: "the VM is paused", Kill: "the guest has crashed: the VM is stopped and started again", Pause: "the VM is not paused yet",
 }
 
-// Message says what a VM is that needs the change.
+// Message returns the state of a VM that needs the change.
 func (c Change) Message() string { return messages[c] }

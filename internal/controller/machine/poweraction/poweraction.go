@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package poweraction knows which power action a Machine is to do, and which tokens it has done one for.
+// Package poweraction determines which power action a Machine is to do, and for which tokens it has done one.
 package poweraction
 
 import (
@@ -30,17 +30,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Reboot is the action that the guest does, which does not react to it while it boots.
+// Reboot is an action of the guest, which does not react to it while it boots.
 const Reboot = "Reboot"
 
-// Shutdown is the action that the guest is asked for in rounds, since it does not react to it while it boots.
+// Shutdown is an action that is requested from the guest in rounds, because the guest does not react to it while it boots.
 const Shutdown = "Shutdown"
 
-// Unknown is the result of an action whose task nobody can tell of.
+// Unknown is the result of an action whose task is not known.
 const Unknown = "unknown"
 
-// last returns what is kept of the action that was done last, and the tokens before. What releases before have kept is the
-// token alone.
+// last returns the record of the last action, with the tokens before it. Earlier releases have saved only the token.
 func last(m object.Machine) *act.Record {
 	text := m.GetAnnotations()[object.AnnotationPowerAction]
 	r, err := act.Parse(text)
@@ -50,14 +49,13 @@ func last(m object.Machine) *act.Record {
 	return r
 }
 
-// lastToken returns the token of the action that was done last; empty if there is none.
+// lastToken returns the token of the last action, or an empty string if there is none.
 func lastToken(m object.Machine) string { return last(m).Token }
 
-// Begun is when the action that was done last was begun, to the second.
+// Begun returns when the last action was begun, to the second.
 func Begun(m object.Machine) time.Time { return time.Unix(last(m).At, 0) }
 
-// Done is what is kept once the action of a token is done: it is written before the call. Further requests of one action
-// leave it as it is.
+// Done returns the record of the action of a token, which is written before the call. Further requests of one action leave it unchanged.
 func Done(m object.Machine, token string, now time.Time) string {
 	r := last(m)
 	if r.Token == token {
@@ -68,7 +66,7 @@ func Done(m object.Machine, token string, now time.Time) string {
 	return r.String()
 }
 
-// Undone is what is kept of an action that has done nothing: that of the tokens before.
+// Undone returns the record without an action that has done nothing, which leaves the tokens before it.
 func Undone(m object.Machine) string {
 	r := last(m)
 	if r.Token = ""; len(r.Used) == 0 {
@@ -77,14 +75,14 @@ func Undone(m object.Machine) string {
 	return r.String()
 }
 
-// repeats reports whether an action has the token of one that was done before the last one.
+// repeats reports whether an action has the token of an action before the last one.
 func repeats(m object.Machine, a *v1alpha1.MachinePowerAction) bool {
 	r := last(m)
 	r.Token = a.Token
 	return r.Repeated()
 }
 
-// Due is the power action that is asked for and was not done yet.
+// Due returns the power action that is requested and was not done yet.
 func Due(m object.Machine) *v1alpha1.MachinePowerAction {
 	a := m.Parameters().PowerAction
 	if a == nil || lastToken(m) == a.Token || repeats(m, a) {
@@ -96,7 +94,7 @@ func Due(m object.Machine) *v1alpha1.MachinePowerAction {
 	return a
 }
 
-// Show shows the action that the spec asks for and that is not done, or of which nothing else is known.
+// Show shows the action that the spec asks for if it is not done, or if nothing else is known of it.
 func Show(m object.Machine) {
 	a, seen := m.Parameters().PowerAction, m.Observation().PowerAction
 	switch {
@@ -114,15 +112,14 @@ func UnderWay(m object.Machine) bool {
 	return a != nil && a.Action == Shutdown && a.Token == lastToken(m) && seen != nil && seen.Token == a.Token && seen.Result == ""
 }
 
-// NeedsAnotherRequest reports whether a guest is to be asked again to shut down: the task of the last request has ended as it does while
-// a guest does not react to it, and the VM has run on since the first one, which no guest has ended in less than a round. A VM that
-// was off meanwhile was shut down.
+// NeedsAnotherRequest reports whether a guest must be asked again to shut down. The task of the last request has ended as it does when a guest does
+// not react, and the VM has run since the first request. A VM that was off meanwhile was shut down, which takes a guest at least one round.
 func NeedsAnotherRequest(m object.Machine, v *vmstate.VM, t proxmox.Task, now time.Time) bool {
 	anew := now.Add(-v.Status.Uptime).After(Begun(m).Add(tasktrack.BootingRound))
 	return UnderWay(m) && v.Status.Running() && !v.Status.HAManaged && proxmox.IsShutdownTimeout(t.Err()) && !anew
 }
 
-// WaitsForGuest says that an action waits until the guest has booted, which takes it this long at most.
+// WaitsForGuest returns the message that an action waits until the guest has booted, which takes at most the given time.
 func WaitsForGuest(m object.Machine, a *v1alpha1.MachinePowerAction, boot time.Duration) string {
 	wait := "powerAction " + a.Action + " waits for the guest, which may still be booting and would not react to the request"
 	if started := m.Observation().StartedAt; started != nil {
@@ -131,7 +128,7 @@ func WaitsForGuest(m object.Machine, a *v1alpha1.MachinePowerAction, boot time.D
 	return wait
 }
 
-// Result returns the result of a power action that was asked for: what is known of it so far.
+// Result returns the result of a requested power action, as far as it is known.
 func Result(a *v1alpha1.MachinePowerAction, u proxmox.UPID, err error) *v1alpha1.MachinePowerActionObservation {
 	seen := &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: a.Token, UPID: string(u)}
 	switch {

@@ -25,13 +25,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// CheckCapacity looks whether disks that are to be made or to grow fit on their storages.
+// CheckCapacity checks whether disks that are to be created or to grow fit on their storages.
 func (e *Checks) CheckCapacity(ctx context.Context, growths []qemu.Growth, node string) (capacity.Fit, error) {
 	return capacity.Of(ctx, e.Inventory, growths, node)
 }
 
-// UnknownBridges returns the bridges that a change plugs networks into and that a node does
-// not have. What the user may not see is left to PVE.
+// UnknownBridges returns the bridges that a change attaches networks to and that a node does not have. Bridges that the user may not see are left to PVE.
 func (e *Checks) UnknownBridges(ctx context.Context, change qemu.Difference, config qemu.Config, node string) ([]string, error) {
 	names := NewBridges(change, config)
 	if len(names) == 0 {
@@ -50,7 +49,7 @@ func (e *Checks) UnknownBridges(ctx context.Context, change qemu.Difference, con
 	return no, err
 }
 
-// NewBridges are the bridges of networks that they have not yet.
+// NewBridges returns the bridges that a change newly attaches networks to.
 func NewBridges(change qemu.Difference, config qemu.Config) []string {
 	var names []string
 	for _, device := range qemu.Config(change.Set).NICs() {

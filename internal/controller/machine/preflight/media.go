@@ -33,10 +33,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A Medium is a volume that a VM is created from, and that PVE has to find on
-// the VM's node.
+// A Medium is a volume that a VM is created from, and that PVE must find on the VM's node.
 type Medium struct {
-	// what the spec calls it, and the content type that its storage holds it as.
+	// what is its name in the spec, and Content the content type under which its storage holds it.
 	what, Content string
 
 	volume string
@@ -51,8 +50,7 @@ func (m Medium) Storage() string {
 // ContentISO is the content type of ISO images.
 const ContentISO = "iso"
 
-// archive is the OVA that has the medium in it, which is what storages list then; else
-// empty.
+// archive returns the OVA that contains the medium, which storages list instead, or an empty string.
 func (m Medium) archive() string {
 	before, _, in := strings.Cut(m.volume, ".ova/")
 	if !in {
@@ -80,8 +78,7 @@ func Media(p *v1alpha1.MachineParameters) []Medium {
 	return all
 }
 
-// MissingMedia says which of the media is not where the VM needs it: images where it
-// is made, and ISO images where it goes from there.
+// MissingMedia returns which medium is not where the VM needs it: images where it is created, and ISO images where it then moves to.
 func (e *Checks) MissingMedia(ctx context.Context, p *v1alpha1.MachineParameters, node string) (missing, err error) {
 	var here, there []Medium
 	for _, v := range Media(p) {
@@ -97,9 +94,8 @@ func (e *Checks) MissingMedia(ctx context.Context, p *v1alpha1.MachineParameters
 	return e.MissingMedium(ctx, there, cmp.Or(ptr.Deref(p.Node, ""), node))
 }
 
-// MissingMedium says which of the media is not on a node, if any, and what is
-// there in its place. Where the user may not list the storage, PVE has to find
-// out.
+// MissingMedium returns which medium is not on a node, if any, and which media are there instead. If the user may not list the storage, the check is
+// left to PVE.
 func (e *Checks) MissingMedium(ctx context.Context, all []Medium, node string) (missing, err error) {
 	storages, err := e.Inventory.Storages(ctx)
 	if err != nil {
@@ -131,8 +127,8 @@ func (e *Checks) MissingMedium(ctx context.Context, all []Medium, node string) (
 	return nil, nil
 }
 
-// volumesWith returns the volumes with a medium on a node. A list that may be old is good enough if it has the
-// medium, and otherwise they are read now, by one call for all who ask at the same time.
+// volumesWith returns the volumes with a medium on a node. A list that may be old suffices if it has the medium. Otherwise the volumes are read now,
+// by one call for all callers at the same time.
 func (e *Checks) volumesWith(ctx context.Context, m Medium, node string) ([]proxmox.Volume, error) {
 	there, err := e.Inventory.Volumes(ctx, node, m.Storage(), m.Content, inventory.Stable)
 	if err != nil || m.among(there) {
@@ -145,8 +141,7 @@ func (m Medium) among(there []proxmox.Volume) bool {
 	return slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == cmp.Or(m.archive(), m.volume) })
 }
 
-// MissingImage says which image of a new disk or a drive is not on the node of a VM that
-// exists.
+// MissingImage returns which image of a new disk or a drive is not on the node of an existing VM.
 func (e *Checks) MissingImage(ctx context.Context, change qemu.Difference, node string) ([]string, error) {
 	var all []Medium
 	for _, device := range slices.Sorted(maps.Keys(change.Set)) {

@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// CheckNode says why a node that is settled cannot take a VM.
+// CheckNode returns why a node that is already chosen cannot take a VM.
 func CheckNode(nodes []proxmox.Node, name string) error {
 	names := make([]string, 0, len(nodes))
 	for _, n := range nodes {
@@ -46,7 +46,7 @@ func CheckNode(nodes []proxmox.Node, name string) error {
 	return conditions.Reject(conditions.Allocating, "node '%s' not found%s", name, conditions.Instead("nodes", names))
 }
 
-// CheckStorage says why disks cannot be on a storage of a node. Others are named in its place if they may be shown.
+// CheckStorage returns why disks cannot be on a storage of a node. It names other storages that may be shown as alternatives.
 func CheckStorage(storages []proxmox.Storage, name, node string, shows func(storage string) bool) error {
 	var holding []string
 	for _, s := range storages {
@@ -63,7 +63,7 @@ func CheckStorage(storages []proxmox.Storage, name, node string, shows func(stor
 	return conditions.Reject(conditions.Allocating, "storage '%s' not found on node %s%s", name, node, conditions.Instead("storages for disks there", holding))
 }
 
-// StorageProblem says why a disk cannot be on a storage of a node; empty if it can.
+// StorageProblem returns why a disk cannot be on a storage of a node, or an empty string if it can.
 func StorageProblem(storage string, storages []proxmox.Storage, node string) string {
 	i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage && s.Node == node })
 	switch {
@@ -75,8 +75,7 @@ func StorageProblem(storage string, storages []proxmox.Storage, node string) str
 	return ""
 }
 
-// BridgesWith returns the bridges with the names on a node. A list that may be old is good enough if it has
-// them all.
+// BridgesWith returns the bridges on a node. A list that may be old suffices if it has all of the names.
 func (e *Checks) BridgesWith(ctx context.Context, names []string, node string) ([]proxmox.Bridge, error) {
 	there, err := e.Inventory.Bridges(ctx, node, inventory.Stable)
 	known := BridgeNames(there)
@@ -87,8 +86,7 @@ func (e *Checks) BridgesWith(ctx context.Context, names []string, node string) (
 	return e.Inventory.Bridges(ctx, node, inventory.Relaxed)
 }
 
-// BridgeNotFound says that a bridge is not among those of a node. PVE leaves those out that the user may neither use nor see,
-// and does not say so.
+// BridgeNotFound returns the message that a bridge is not among those of a node. PVE silently leaves out bridges that the user may neither use nor see.
 func (e *Checks) BridgeNotFound(ctx context.Context, name, node string, there []proxmox.Bridge) string {
 	hidden := ""
 	if path, err := e.BridgeHidden(ctx, name); err == nil && path != "" {
@@ -97,12 +95,12 @@ func (e *Checks) BridgeNotFound(ctx context.Context, name, node string, there []
 	return fmt.Sprintf("bridge '%s' not found on node %s%s%s", name, node, hidden, e.instead("bridges there", BridgeNames(there), e.Tenant.HidesBridge))
 }
 
-// reNodeBridge matches what the bridges of nodes are called, and what no VNet can be: its ID has at most 8 letters and digits
+// reNodeBridge matches the names of nodes' bridges, and names that no VNet can have: its ID has at most 8 letters and digits
 // (PVE::Network::SDN::VnetPlugin).
 var reNodeBridge = regexp.MustCompile(`^vmbr[0-9]+$|[^a-zA-Z0-9]|^.{9}|^[^a-zA-Z]`)
 
-// BridgeHidden returns the path on which the user lacks the privilege to see a bridge, if there is one of that name; empty if PVE would
-// show it. A VNet is hidden by its zone, which nobody knows of one that is not seen.
+// BridgeHidden returns the path on which the user lacks the privilege to see a bridge, if there is one of that name, or an empty string if PVE would
+// show it. A VNet is hidden by its zone, which is unknown for a VNet that is not visible.
 func (e *Checks) BridgeHidden(ctx context.Context, name string) (string, error) {
 	paths := []string{"/sdn/zones/localnetwork/" + name, "/sdn/zones"}
 	if reNodeBridge.MatchString(name) {
@@ -117,7 +115,7 @@ func (e *Checks) BridgeHidden(ctx context.Context, name string) (string, error) 
 	return "", nil
 }
 
-// instead says at the end of a message what there is in place of what is missing, as far as the tenant may use it.
+// instead returns the end of a message that lists the alternatives to what is missing, as far as the tenant may use them.
 func (e *Checks) instead(what string, names []string, hides func(string) bool) string {
 	if e.Tenant != nil {
 		what += " that the tenant may use"

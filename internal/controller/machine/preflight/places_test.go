@@ -72,7 +72,7 @@ func (there) Privileges(context.Context, string) (proxmox.Privileges, error) {
 	return proxmox.Privileges{"SDN.Use": true}, nil
 }
 
-// TestInstead has messages name nothing that is another tenant's: the name of an image for cloud-init has the UUID of its VM.
+// TestInstead checks that messages name nothing of other tenants: the name of an image for cloud-init contains the UUID of its VM.
 func TestInstead(t *testing.T) {
 	of, err := tenancy.Of([]v1alpha1.ProviderTenant{{
 		Name: "a", Namespaces: []string{"a"}, Pools: []string{"a"}, Images: []string{"local:iso/*"}, Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}},
@@ -98,7 +98,7 @@ func TestInstead(t *testing.T) {
 	}
 }
 
-// aged has an ISO image that was made a moment ago: a list that may be older than now does not have it.
+// aged has an ISO image that was created a moment ago: an older list does not have it.
 type aged struct {
 	there
 
@@ -115,7 +115,7 @@ func (a aged) Volumes(ctx context.Context, node, storage, content string, maxAge
 	return all, err
 }
 
-// TestMediumMadeJustNow believes that a medium is missing of a list alone that is read now, which costs nothing while an older one has it.
+// TestMediumMadeJustNow checks that only a current list proves that a medium is missing. As long as an older list has the medium, no current list is read.
 func TestMediumMadeJustNow(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, volume string
@@ -160,7 +160,7 @@ func (unseen) Pending(context.Context, proxmox.Ref) ([]proxmox.PendingValue, err
 
 func (unseen) VMIDTaken(context.Context, int) (bool, error) { return true, nil }
 
-// TestVolumesUnseen names neither a VM of others that may use a volume, nor its node.
+// TestVolumesUnseen checks that neither a VM of others that may use a volume, nor its node, is named.
 func TestVolumesUnseen(t *testing.T) {
 	of, err := tenancy.Of([]v1alpha1.ProviderTenant{
 		{Name: "a", Namespaces: []string{"a"}, Pools: []string{"a"}, Nodes: []string{"a"}},

@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package preflight checks what Proxmox VE would find only after a part of something was done:
-// options that the user or the version may not set, missing privileges, media and bridges that a
-// node does not have, storages that are too small, volumes that another VM uses.
+// Package preflight checks what Proxmox VE would find only after part of an operation was done: options that the user or the version may not set,
+// missing privileges, media and bridges that a node does not have, storages that are too small, volumes that another VM uses.
 package preflight
 
 import (
@@ -33,12 +32,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// A Client is what the checks ask Proxmox VE itself.
+// A Client is the part of the API of Proxmox VE that the checks query.
 type Client interface {
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 }
 
-// An Inventory is what the checks ask of what is known of the cluster.
+// An Inventory is the part of the cluster's inventory that the checks query.
 type Inventory interface {
 	Version(ctx context.Context) (proxmox.Version, error)
 	Privileges(ctx context.Context, path string) (proxmox.Privileges, error)
@@ -59,12 +58,12 @@ type Checks struct {
 	// Superuser is true for root@pam with its password.
 	Superuser bool
 
-	// Tenant that messages name nothing to but what it may use; nil for one that may be told all.
+	// Tenant for which messages name only what it may use. If it is nil, messages may name everything.
 	Tenant *tenancy.Tenant
 }
 
-// ForbiddenChanges returns the changes that PVE would refuse for who we are or for what
-// version it is. Besides what is configured there may be more that depends on that.
+// ForbiddenChanges returns the changes that PVE would refuse because of the user or its version. There may be more requirements of the version than
+// those of the configuration.
 func (e *Checks) ForbiddenChanges(ctx context.Context, d qemu.Difference, config qemu.Config, more ...validate.VersionRequirement) ([]string, error) {
 	var no []string
 	if !e.Superuser {
@@ -74,8 +73,7 @@ func (e *Checks) ForbiddenChanges(ctx context.Context, d qemu.Difference, config
 	return append(no, unknown...), err
 }
 
-// UnmetRequirements returns the demands that the version of PVE does not meet. PVE is asked for
-// it only if that matters.
+// UnmetRequirements returns the demands that the version of PVE does not meet. PVE is asked for its version only if that matters.
 func (e *Checks) UnmetRequirements(ctx context.Context, demands []validate.VersionRequirement) ([]string, error) {
 	if len(demands) == 0 {
 		return nil, nil
@@ -93,8 +91,7 @@ func (e *Checks) UnmetRequirements(ctx context.Context, demands []validate.Versi
 	return no, nil
 }
 
-// CheckPrivileges says which privileges are missing for something whose first part is not to be
-// done if the rest of it would be refused.
+// CheckPrivileges returns which privileges are missing for an operation whose first part must not be done if the rest of it would be refused.
 func (e *Checks) CheckPrivileges(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
 	if e.Superuser {
 		return nil
@@ -112,8 +109,8 @@ func (e *Checks) CheckPrivileges(ctx context.Context, op string, needs []validat
 	return proxmox.Denial(op, missing...)
 }
 
-// CheckPrivilegesKnown is CheckPrivileges for what is done to many VMs at once: what the user may anywhere is known, and asked again only if
-// that is not enough.
+// CheckPrivilegesKnown is CheckPrivileges for an operation on many VMs at once: it uses the known privileges of the user on all paths, and queries
+// them again only if they are not sufficient.
 func (e *Checks) CheckPrivilegesKnown(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
 	if e.Superuser {
 		return nil
@@ -132,8 +129,8 @@ func (e *Checks) CheckPrivilegesKnown(ctx context.Context, op string, needs []va
 	return e.CheckPrivileges(ctx, op, needs)
 }
 
-// CheckPrivilegesOfNew is CheckPrivileges for a VM that is not there yet. What all Machines may is known, and
-// asked again only if that is not enough.
+// CheckPrivilegesOfNew is CheckPrivileges for a VM that does not exist yet. It uses the known privileges that all Machines share, and queries them
+// again only if they are not sufficient.
 func (e *Checks) CheckPrivilegesOfNew(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
 	if e.Superuser {
 		return nil
@@ -151,8 +148,8 @@ func (e *Checks) CheckPrivilegesOfNew(ctx context.Context, op string, needs []va
 	return e.CheckPrivileges(ctx, op, rest)
 }
 
-// privilegeKnown reports whether one of the privileges is known to be granted on the path, or on all
-// VMs: nobody grants or takes anything on one that is not there.
+// privilegeKnown reports whether one of the privileges is known to be granted on the path, or on all VMs: privileges are not granted or revoked on a
+// VM that does not exist.
 func (e *Checks) privilegeKnown(ctx context.Context, p proxmox.Privilege) (bool, error) {
 	at, absent := p.Path, strings.HasPrefix(p.Path, "/vms/")
 	if absent {
@@ -165,7 +162,7 @@ func (e *Checks) privilegeKnown(ctx context.Context, p proxmox.Privilege) (bool,
 	}), err
 }
 
-// permissions are what is seen of the user's privileges. Each path is looked at once.
+// permissions caches the user's privileges. Each path is read once.
 type permissions struct {
 	look  func(path string) (map[string]proxmox.Privileges, error)
 	paths map[string]proxmox.Privileges

@@ -31,8 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// HintMissingPrivilege adds a hint to a not-found error: the object may exist, and the user lacks the privilege
-// to see it.
+// HintMissingPrivilege adds a hint to a not-found error: the object may exist, and the user lacks the privilege to see it.
 func (e *Checks) HintMissingPrivilege(ctx context.Context, no error, n validate.PrivilegeRequirement) error {
 	r := conditions.ValidationError{}
 	if !errors.As(no, &r) {
@@ -42,8 +41,7 @@ func (e *Checks) HintMissingPrivilege(ctx context.Context, no error, n validate.
 	return r
 }
 
-// MissingReadPrivilege says, after what was not found, which privilege is missing to see it; nothing if it
-// may be seen.
+// MissingReadPrivilege returns, as the end of a not-found message, which privilege is missing to see the object. It is empty if the object may be seen.
 func (e *Checks) MissingReadPrivilege(ctx context.Context, n validate.PrivilegeRequirement) string {
 	if !proxmox.IsAuthorization(e.CheckPrivilegesOfNew(ctx, "see it", []validate.PrivilegeRequirement{n})) {
 		return ""
@@ -56,7 +54,7 @@ func StorageReadPrivilege(storage string) validate.PrivilegeRequirement {
 	return validate.On("/storage/"+storage, "Datastore.Audit")
 }
 
-// NetworkPrivileges returns those of networks that a change of a VM on a node is about, if there are any.
+// NetworkPrivileges returns the privileges for the networks in a change of a VM on a node, if there are any.
 func (e *Checks) NetworkPrivileges(ctx context.Context, change qemu.Difference, config qemu.Config, node string) ([]validate.PrivilegeRequirement, error) {
 	if !slices.ContainsFunc(change.Options(), validate.IsNIC) {
 		return nil, nil
@@ -68,7 +66,7 @@ func (e *Checks) NetworkPrivileges(ctx context.Context, change qemu.Difference, 
 	return validate.NetworkPrivileges(change, config, zones(bridges)), err
 }
 
-// ImportPrivileges returns those of disks that grow when they have been filled.
+// ImportPrivileges returns the privileges for disks that grow after they were filled.
 func ImportPrivileges(p *v1alpha1.MachineParameters, at validate.Place) []validate.PrivilegeRequirement {
 	grows := func(k v1alpha1.MachineDisk) bool { return k.ImportFrom != nil && k.Size != nil }
 	if !slices.ContainsFunc(p.Disks, grows) {
@@ -77,8 +75,7 @@ func ImportPrivileges(p *v1alpha1.MachineParameters, at validate.Place) []valida
 	return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Config.Disk")}
 }
 
-// zones returns the zones of bridges: those of the nodes themselves are in one. Of VNets, bridges do not
-// tell.
+// zones returns the zones of bridges: the bridges of the nodes themselves are in one zone. Bridges do not name the zones of VNets.
 func zones(bridges []proxmox.Bridge) func(bridge string) string {
 	return func(name string) string {
 		for _, b := range bridges {
@@ -90,8 +87,7 @@ func zones(bridges []proxmox.Bridge) func(bridge string) string {
 	}
 }
 
-// UploadPrivileges returns those of an image that is uploaded, and removed when it is of no use any
-// more: PVE asks for more for that.
+// UploadPrivileges returns the privileges to upload an image and to remove it when it is no longer used, for which PVE requires more.
 func UploadPrivileges(storage string) []validate.PrivilegeRequirement {
 	path := "/storage/" + storage
 	return []validate.PrivilegeRequirement{validate.On(path, "Datastore.AllocateTemplate"), validate.On(path, "Datastore.Allocate")}

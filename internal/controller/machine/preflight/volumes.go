@@ -30,8 +30,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// MissingVolume says which volume that is to be attached is not on a node. Proxmox VE would give its name to a disk that is made by then,
-// and attach that twice. It lists those that the user may attach.
+// MissingVolume returns which volume that is to be attached is not on a node. Proxmox VE would give its name to a disk that is created meanwhile, and
+// attach that disk twice. It lists the volumes that the user may attach.
 func (e *Checks) MissingVolume(ctx context.Context, volumes []string, node string) (missing, err error) {
 	for _, volume := range volumes {
 		m := Medium{Content: "images", volume: volume}
@@ -46,20 +46,20 @@ func (e *Checks) MissingVolume(ctx context.Context, volumes []string, node strin
 	return nil, nil
 }
 
-// CheckVolumesUnused returns an error if another VM uses a volume that is to be attached, or may do so. PVE does
-// not look, and two VMs that write to one disk destroy it.
+// CheckVolumesUnused returns an error if another VM uses a volume that is to be attached, or may use it. PVE does not check that, and two VMs that
+// write to one disk destroy it.
 func (e *Checks) CheckVolumesUnused(ctx context.Context, vm proxmox.Ref, volumes []string) error {
 	return errors.Wrap(e.checkUnused(ctx, vm, volumes), "nothing is attached")
 }
 
-// CheckDiskUnshared returns an error if another VM uses the volume of a disk that is to be destroyed, or may do so. PVE destroys what has the VMID of the
-// VM in its name, whoever has attached it by hand.
+// CheckDiskUnshared returns an error if another VM uses the volume of a disk that is to be destroyed, or may use it. PVE destroys a volume with the
+// VMID of the VM in its name, even if another VM has it attached by hand.
 func (e *Checks) CheckDiskUnshared(ctx context.Context, vm proxmox.Ref, volume string) error {
 	return errors.Wrap(e.checkUnused(ctx, vm, []string{volume}), "nothing is destroyed")
 }
 
-// CheckSourcesUnshared returns an error, which says what is not done, if another VM uses one of the volumes that PVE would delete by that once they are
-// copied or replaced, or may do so.
+// CheckSourcesUnshared returns an error, which says what is not done, if another VM uses one of the volumes, or may use it. PVE would delete these
+// volumes according to their names, once they are copied or replaced.
 func (e *Checks) CheckSourcesUnshared(ctx context.Context, vm proxmox.Ref, undone string, volumes ...string) error {
 	return errors.Wrap(e.checkUnused(ctx, vm, volumes), undone)
 }
@@ -76,8 +76,8 @@ func (e *Checks) checkUnused(ctx context.Context, vm proxmox.Ref, volumes []stri
 	return e.Reader.CheckUnused(ctx, disks, vm.VMID)
 }
 
-// UnavailableVolumes are the volumes of a VM that PVE could not remove with it now: their storage
-// is not available. It destroys the VM all the same, and only warns of what it leaves.
+// UnavailableVolumes returns the volumes of a VM that PVE could not remove with it now, because their storage is not available. PVE destroys the VM
+// anyway, and only warns of what it leaves.
 func (e *Checks) UnavailableVolumes(ctx context.Context, v *vmstate.VM) ([]string, error) {
 	storages, err := e.Inventory.Storages(ctx)
 	if err != nil {

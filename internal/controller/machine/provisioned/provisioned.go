@@ -33,8 +33,8 @@ import (
 // Wanted reports whether the guest is to be asked.
 func Wanted(m object.Machine) bool { return ptr.Deref(m.Parameters().ReportProvisioning, false) }
 
-// Show shows what is known of a guest that was started at boot. While that is nothing yet, what it reported after the start before stays: a reboot
-// makes no guest less provisioned.
+// Show shows what is known of a guest that was started at boot. While nothing is known yet, the report of the previous start stays: a reboot does not
+// undo the provisioning.
 func Show(m object.Machine, v *vmstate.VM, all *guestagent.Provisionings, boot time.Time) {
 	before := m.GetCondition(conditions.TypeGuestProvisioned)
 	if !Wanted(m) {

@@ -121,7 +121,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestNobodyAsked sees that a Machine that does not opt in has no such condition.
+// TestNobodyAsked checks that a Machine that does not opt in has no such condition.
 func TestNobodyAsked(t *testing.T) {
 	m := &namespaced.Machine{}
 	Show(m, &vmstate.VM{}, guestagent.New(time.Now).Provisionings, time.Now())

@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package recreation makes VMs again under another VMID whose creation was lost with their nodes: at most
-// once for each token. kind.go has what a Machine asks for, lost.go what proves that a creation was lost and
-// gives the Machine another identity, and remains.go watches what comes back with the node.
+// Package recreation creates VMs again, under another VMID, whose creation was lost with their nodes, at most once for each token. kind.go reads the
+// request of a Machine, lost.go proves that a creation was lost and gives the Machine another identity, and remains.go watches for remains that
+// return with the node.
 package recreation
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Kind has the recreations of a Machine. Where its VM can be read, there is nothing to make again.
+// A Kind handles the recreations of a Machine. If its VM can be read, it need not be created again.
 type Kind struct {
 	act.Env
 }
@@ -55,7 +55,7 @@ func (Kind) Asked(m object.Machine) *act.Asked {
 	return &act.Asked{Token: s.Token, Target: s.LostNode, AllowRunning: true}
 }
 
-// Shown returns the record of a recreation as far as the status tells.
+// Shown returns the record of a recreation as far as the status shows it.
 func (Kind) Shown(m object.Machine) *act.Record {
 	o := m.Observation().Recreation
 	if o == nil {
@@ -82,7 +82,7 @@ func (Kind) Show(m object.Machine, r *act.Record) {
 	m.Observation().Recreation = o
 }
 
-// Settle has nothing to find out: what is done for a token is one write to the Machine.
+// Settle does nothing: a token causes a single write to the Machine.
 func (Kind) Settle(context.Context, object.Machine, *act.Record) error { return nil }
 
 // Next refuses the request: the VM was read.

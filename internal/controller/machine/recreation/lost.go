@@ -57,8 +57,8 @@ func askedRecord(m object.Machine, now time.Time) (*act.Record, error) {
 	return r, nil
 }
 
-// Observe is the observation of a VM that cannot be read. If its creation was lost with its node and the spec asks for it, the Machine
-// gets another identity, which the next look goes by.
+// Observe returns the observation of a VM that cannot be read. If its creation was lost with its node and the spec asks for it, the Machine gets
+// another identity, which the next reconcile uses.
 func (l Recreator) Observe(ctx context.Context, m object.Machine, id qemu.Identity, unreadable error) (managed.ExternalObservation, error) {
 	if !errors.As(unreadable, &vmcache.OfflineError{}) {
 		return managed.ExternalObservation{}, unreadable
@@ -85,8 +85,8 @@ func (l Recreator) Observe(ctx context.Context, m object.Machine, id qemu.Identi
 	return managed.ExternalObservation{}, unreadable
 }
 
-// completeOn is the node of a VM that the cluster lists without the lock of a creation; empty if it lists none. Proxmox VE makes clones also for nodes
-// that are off.
+// completeOn returns the node of a VM that the cluster lists without the lock of a creation, or an empty string if it lists none. Proxmox VE also
+// creates clones for nodes that are off.
 func (l Recreator) completeOn(ctx context.Context, id qemu.Identity) string {
 	guests, err := l.Inventory.Guests(ctx, inventory.Current)
 	guest, listed := proxmox.GuestOf(guests, id.VMID)
@@ -96,10 +96,10 @@ func (l Recreator) completeOn(ctx context.Context, id qemu.Identity) string {
 	return guest.Node
 }
 
-// beingCreated reports whether a VM has the lock of a creation, which the cluster lists: it stands in a file that all nodes have.
+// beingCreated reports whether a VM has the lock of a creation. The cluster lists the lock, because it is in a file that all nodes have.
 func beingCreated(g proxmox.Guest) bool { return g.Lock == "create" || g.Lock == "clone" }
 
-// begin begins to look for the VM of the other identity.
+// begin starts to look for the VM of the other identity.
 func (l Recreator) begin(m object.Machine, id qemu.Identity, r *act.Record) {
 	l.Forget(m)
 	message := fmt.Sprintf("the creation of VM %d was lost with node %s: the VM is created again as VM %s", id.VMID, r.Target, meta.GetExternalName(m))
@@ -108,8 +108,8 @@ func (l Recreator) begin(m object.Machine, id qemu.Identity, r *act.Record) {
 	l.Wake()
 }
 
-// recreate gives the Machine another identity if the creation of its VM was lost with the node that the spec
-// names. It reports in the record what came of it: a refusal, a wait, or that it is done.
+// recreate gives the Machine another identity if the creation of its VM was lost with the node that the spec names. It reports the result in the
+// record: a refusal, a wait, or success.
 func (l Recreator) recreate(ctx context.Context, m object.Machine, id qemu.Identity, r *act.Record) error {
 	guest, wait, err := l.find(ctx, id)
 	if err != nil {
@@ -135,7 +135,7 @@ func (l Recreator) recreate(ctx context.Context, m object.Machine, id qemu.Ident
 	return l.rename(ctx, m, id, r, identity)
 }
 
-// check checks that the VM of the other identity can be made without the node that is lost, whose VMs are known for a while.
+// check checks that the VM of the other identity can be created without the lost node, whose VMs remain known for a while.
 func (l Recreator) check(ctx context.Context, m object.Machine, node string) error {
 	id, err := object.IdentityOf(m)
 	if err != nil {
@@ -165,14 +165,14 @@ func (l Recreator) find(ctx context.Context, id qemu.Identity) (guest proxmox.Gu
 	return guest, "", nil
 }
 
-// refusal returns why the VM is not created again; empty if it is. The lock of the VM proves that its creation was lost.
+// refusal returns why the VM is not created again, or an empty string if it is. The lock of the VM proves that its creation was lost.
 func (l Recreator) refusal(m object.Machine, id qemu.Identity, guest proxmox.Guest, r *act.Record) string {
 	a := m.GetAnnotations()
 	switch {
 	case r.Repeated():
 		return "this token was asked for before"
 	case guest.Node != r.Target:
-		return fmt.Sprintf("VM %d is not on node %s", id.VMID, r.Target) // Where it is, its tenant may not see.
+		return fmt.Sprintf("VM %d is not on node %s", id.VMID, r.Target) // The tenant may not see where it is.
 	case !beingCreated(guest):
 		return fmt.Sprintf("VM %d is not locked for its creation: it is complete, and comes back with its node", id.VMID)
 	case !object.MayReplaceVMID(m), a[object.AnnotationRestoreInPlace] != "", a[object.AnnotationRunningSince] != "", a[object.AnnotationHARules] != "",
@@ -182,7 +182,7 @@ func (l Recreator) refusal(m object.Machine, id qemu.Identity, guest proxmox.Gue
 	return ""
 }
 
-// lost are the annotations that tell of the VM whose creation was lost, and nothing of another one.
+// lost returns the annotations that describe the VM whose creation was lost, and no other VM.
 func lost() []string {
 	return []string{
 		object.AnnotationNode, object.AnnotationSource, object.AnnotationTarget, object.AnnotationPlacement, object.AnnotationDevices,
@@ -191,7 +191,7 @@ func lost() []string {
 	}
 }
 
-// renamed is a copy of the Machine with another identity.
+// renamed returns a copy of the Machine with another identity.
 func renamed(m object.Machine, identity map[string]string) object.Machine {
 	other, _ := m.DeepCopyObject().(object.Machine)
 	a := other.GetAnnotations()
@@ -203,8 +203,8 @@ func renamed(m object.Machine, identity map[string]string) object.Machine {
 	return other
 }
 
-// rename renames the Machine. Identity and record are one write: a provider that ends before it has changed nothing, and one that
-// starts after it finds the token used.
+// rename renames the Machine. Identity and record are one write: a provider that ends before it has changed nothing, and a provider that starts after
+// it finds the token used.
 func (l Recreator) rename(ctx context.Context, m object.Machine, id qemu.Identity, r *act.Record, identity map[string]string) error {
 	r.Remains = append(r.Remains, act.Remains{
 		VMID: id.VMID, UUID: id.UUID, Node: r.Target, Signature: m.GetAnnotations()[object.AnnotationCreation],

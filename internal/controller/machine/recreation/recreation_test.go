@@ -47,11 +47,11 @@ const (
 	another = "99999999-2222-4333-8444-555555555555"
 )
 
-// pve is what a Recreator asks.
+// pve fakes what a Recreator queries.
 type pve struct {
 	guests  []proxmox.Guest
 	cluster proxmox.ClusterStatus
-	// clusterErr is what its status is answered with.
+	// clusterErr is the error of its status.
 	clusterErr error
 	// config of VM 100, nil if its node knows none, or the error with which it answers.
 	config  qemu.Config
@@ -96,7 +96,7 @@ func (p *pve) OtherClaimants(context.Context, object.Machine, string) ([]object.
 	return p.others, nil
 }
 
-// off is what the cache of VMs says of those on a node that is off.
+// off is the error that the cache of VMs returns for a VM on a node that is off.
 type off struct{}
 
 func (off) Error() string { return "node pve2 is off" }
@@ -106,7 +106,7 @@ func (off) As(target any) bool {
 	return ok
 }
 
-// lostCreation is a Machine whose creation on pve2 was lost, and the cluster as it is then.
+// lostCreation returns a Machine whose creation on pve2 was lost, and the resulting state of the cluster.
 func lostCreation() (*namespaced.Machine, *pve) {
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "u", ResourceVersion: "1", Annotations: map[string]string{
 		object.AnnotationUUID: uuid, object.AnnotationAllocated: "100", meta.AnnotationKeyExternalName: "100",
@@ -235,7 +235,7 @@ func TestRecreate(t *testing.T) {
 	}
 }
 
-// Without a wish, or where the VM cannot be read for another reason, nothing happens.
+// TestNotAsked checks that nothing happens without a request, or if the VM cannot be read for another reason.
 func TestNotAsked(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change     func(*namespaced.Machine)
@@ -279,7 +279,7 @@ func TestRemains(t *testing.T) {
 		reason string
 		pve    *pve
 		change func(*namespaced.Machine)
-		// says is part of what the condition tells, gone whether the record has it no more, removed whether it is removed.
+		// says is part of the message of the condition, gone whether the record no longer has it, removed whether it is removed.
 		says          string
 		gone, removed bool
 	}{

@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// An Inventory tells where VMs are, and of their nodes.
+// An Inventory finds VMs and their nodes.
 type Inventory interface {
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
@@ -50,12 +50,12 @@ type Remover interface {
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }
 
-// A Machines finds out which other Machine claims a VM.
+// Machines finds other Machines that claim a VM.
 type Machines interface {
 	OtherClaimants(ctx context.Context, m object.Machine, claim string) ([]object.Machine, error)
 }
 
-// A Recreator makes the VM of a Machine again, and watches what lost creations have left.
+// A Recreator creates the VM of a Machine again, and watches the remains of lost creations.
 type Recreator struct {
 	Kube      client.Client
 	Inventory Inventory
@@ -65,23 +65,23 @@ type Recreator struct {
 	Record    xpevent.Recorder
 	Now       time.Time
 
-	// Forget what is remembered of a Machine, and Wake it.
+	// Forget drops what is remembered of a Machine, and Wake wakes it.
 	Forget func(m object.Machine)
 	Wake   func()
 
-	// Save the record where it outlives the provider.
+	// Save saves the record where it outlives the provider.
 	Save func(ctx context.Context, r *act.Record) error
 
-	// Check whether a VM can be created with an identity, and from which source, nil for none.
+	// Check checks whether a VM can be created with an identity, and returns its source, or nil if it has none.
 	Check func(ctx context.Context, m object.Machine, id qemu.Identity) (*source.Source, error)
 
-	// Allocate another VMID and UUID: the annotations that keep them.
+	// Allocate allocates another VMID and UUID, and returns the annotations that save them.
 	Allocate func(ctx context.Context) (map[string]string, error)
 
 	// Busy reports whether a task works on a VM.
 	Busy func(vmid int) (bool, error)
 
-	// Tells reports whether the user of a Machine may be told of what is left: annotations name any VM.
+	// Tells reports whether the user of a Machine may be informed of the remains: annotations can name any VM.
 	Tells func(ctx context.Context, m object.Machine, r act.Remains) bool
 
 	// Removable returns an error while something else needs a VM.

@@ -40,30 +40,30 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// found is what has come back of a lost creation.
+// found describes what has returned of a lost creation.
 type found struct {
 	act.Remains
 
 	// Node that it is on now.
 	Node string
 
-	// Gone is true if there is nothing any more that is this Machine's.
+	// Gone is true if nothing of it belongs to this Machine any more.
 	Gone bool
 
-	// Message tells what there is, and what becomes of it; empty while its node cannot be asked.
+	// Message describes what exists, and what happens to it. It is empty while its node cannot be asked.
 	Message string
 
-	// Remove is true if it is to be removed and nothing stands against it.
+	// Remove is true if it is to be removed and nothing prevents that.
 	Remove bool
 }
 
-// A Removal destroys what a lost creation has left. Its task is none of the Machine's VM.
+// A Removal destroys the remains of a lost creation. Its task does not belong to the Machine's VM.
 type Removal struct {
 	Difference v1alpha1.MachinePendingChange
 	Call       func(context.Context) (proxmox.UPID, error)
 }
 
-// Removals returns the removals of what has come back and may be destroyed. All that has come back is told by a condition.
+// Removals returns the removals of the remains that have returned and may be destroyed. It shows all that have returned in a condition.
 func (w Recreator) Removals(ctx context.Context, m object.Machine) ([]Removal, error) {
 	r, err := act.Recorded(Kind{}, m)
 	if err != nil {
@@ -101,7 +101,7 @@ func (w Recreator) removal(m object.Machine, v act.Remains) Removal {
 	return Removal{Difference: v1alpha1.MachinePendingChange{Option: "remains", Current: name(v)}, Call: call}
 }
 
-// follow follows the task of a removal, which is none of the Machine's VM: its failure is told in an event.
+// follow follows the task of a removal, which does not belong to the Machine's VM: its failure is reported in an event.
 func (w Recreator) follow(m object.Machine, v act.Remains, u proxmox.UPID) {
 	m, _ = m.DeepCopyObject().(object.Machine)
 	w.Inventory.Follow(u, func(t proxmox.Task) {
@@ -112,7 +112,7 @@ func (w Recreator) follow(m object.Machine, v act.Remains, u proxmox.UPID) {
 	})
 }
 
-// tell tells what has come back in a condition, and once in an event.
+// tell shows in a condition what has returned, and reports it in an event once.
 func (w Recreator) tell(m object.Machine, message string) {
 	before := m.GetCondition(conditions.TypeRemainsFound)
 	switch {
@@ -126,7 +126,7 @@ func (w Recreator) tell(m object.Machine, message string) {
 	}
 }
 
-// EmitOrphaned tells what a Machine that is gone leaves of lost creations.
+// EmitOrphaned reports which remains of lost creations a deleted Machine leaves.
 func (w Recreator) EmitOrphaned(m object.Machine) {
 	r, err := act.Recorded(Kind{}, m)
 	if err != nil {
@@ -138,7 +138,7 @@ func (w Recreator) EmitOrphaned(m object.Machine) {
 	}
 }
 
-// look looks for what is left of a lost creation.
+// look looks for the remains of a lost creation.
 func (w Recreator) look(ctx context.Context, m object.Machine, r act.Remains) (found, error) {
 	f := found{Remains: r, Node: r.Node}
 	if !w.Tells(ctx, m, r) {
@@ -150,7 +150,7 @@ func (w Recreator) look(ctx context.Context, m object.Machine, r act.Remains) (f
 	}
 	g, listed := proxmox.GuestOf(guests, r.VMID)
 	if listed {
-		f.Node = g.Node // Somebody may have moved its configuration.
+		f.Node = g.Node // An administrator may have moved its configuration.
 	}
 	if off, err := w.Reader.NodeUnreachable(ctx, f.Node); off || err != nil {
 		return f, err
@@ -161,9 +161,9 @@ func (w Recreator) look(ctx context.Context, m object.Machine, r act.Remains) (f
 	v, err := w.Reader.GetConfig(ctx, proxmox.Ref{Node: f.Node, VMID: r.VMID})
 	switch {
 	case !listed && proxmox.IsAuthorization(err):
-		return f, nil // It may be there, and not be shown.
+		return f, nil // It may exist, but not be visible.
 	case err != nil || v == nil:
-		f.Gone = err == nil && !listed // A list may lack a VM for a moment: its node says so, too.
+		f.Gone = err == nil && !listed // A list may lack a VM for a moment: its node must confirm it.
 		return f, err
 	}
 	return w.judge(ctx, m, f, v)
@@ -186,7 +186,7 @@ func (w Recreator) judge(ctx context.Context, m object.Machine, f found, v *vmst
 		return f, err
 	}
 	if f.Gone = len(others) > 0; f.Gone {
-		return f, nil // Somebody has adopted it.
+		return f, nil // Another Machine has adopted it.
 	}
 	if a := m.Parameters().Recreation; a == nil || !ptr.Deref(a.RemoveRemains, false) {
 		f.Message = what + ": it is left alone. To have it removed, set recreation.removeRemains"
@@ -200,7 +200,7 @@ func (w Recreator) judge(ctx context.Context, m object.Machine, f found, v *vmst
 	return f, err
 }
 
-// obstacle is why what is left cannot be removed yet, or empty.
+// obstacle returns why the remains cannot be removed yet, or an empty string.
 func (w Recreator) obstacle(ctx context.Context, f found, v *vmstate.VM) (string, error) {
 	busy, err := w.Busy(f.VMID)
 	if err != nil {
@@ -228,7 +228,7 @@ func (w Recreator) obstacle(ctx context.Context, f found, v *vmstate.VM) (string
 	return "", nil
 }
 
-// remove removes what is left, after another look at it.
+// remove removes the remains, after it has checked them again.
 func (w Recreator) remove(ctx context.Context, m object.Machine, r act.Remains) (proxmox.UPID, error) {
 	f, err := w.look(ctx, m, r)
 	if err != nil || !f.Remove {
@@ -238,12 +238,12 @@ func (w Recreator) remove(ctx context.Context, m object.Machine, r act.Remains) 
 	return u, errors.Wrapf(err, "cannot remove VM %d, which a lost creation has left", r.VMID)
 }
 
-// without is the record without what is gone.
+// without returns the record without remains that no longer exist.
 func without(r *act.Record, gone act.Remains) *act.Record {
 	next := *r
 	next.Remains = slices.DeleteFunc(slices.Clone(r.Remains), func(v act.Remains) bool { return v == gone })
 	return &next
 }
 
-// name returns the name of what is left, for differences.
+// name returns the name of the remains, for differences.
 func name(r act.Remains) string { return "VM " + strconv.Itoa(r.VMID) + " on " + r.Node }

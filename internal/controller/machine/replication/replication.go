@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package replication removes what Proxmox VE has replicated of a VM to other nodes, before the VM
-// is destroyed.
+// Package replication removes the copies of a VM that Proxmox VE has replicated to other nodes, before the VM is destroyed.
 package replication
 
 import (
@@ -44,14 +43,14 @@ type Client interface {
 	ReplicationFailures(ctx context.Context, ref proxmox.Ref) (map[string]string, error)
 }
 
-// An Inventory knows the jobs, and whether there can be any.
+// An Inventory reads the jobs, and whether there can be any.
 type Inventory interface {
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Replications(ctx context.Context, maxAge time.Duration) ([]proxmox.Replication, error)
 }
 
-// A Remover has Proxmox VE remove the copies of a VM.
+// A Remover tells Proxmox VE to remove the copies of a VM.
 type Remover struct {
 	Client    Client
 	Inventory Inventory
@@ -61,30 +60,27 @@ type Remover struct {
 	Log       logging.Logger
 	VM        *vmstate.VM
 
-	// ObstacleTime is how long an obstacle, such as a node that is off, is waited for.
+	// ObstacleTime is how long to wait for an obstacle, such as a node that is off.
 	ObstacleTime time.Duration
 }
 
-// How long a VM that is to be removed waits otherwise until PVE has removed its copies
-// on other nodes.
+// How long a VM that is to be removed otherwise waits until PVE has removed its copies on other nodes.
 const (
-	// RefusedTime is for the privilege to be granted that is missing.
+	// RefusedTime is how long to wait for a missing privilege to be granted.
 	RefusedTime = time.Minute
 
-	// QueueTime is for PVE to get to it: a node runs one job at a time.
+	// QueueTime is how long to wait for PVE to begin: a node runs one job at a time.
 	QueueTime = 6 * time.Hour
 
-	// Round is how long it takes until what PVE says of a job is what became of
-	// its removal: a node looks for jobs once a minute.
+	// Round is how long it takes until PVE's report of a job is the result of its removal: a node checks its jobs once a minute.
 	Round = 2 * time.Minute
 )
 
-// removing is what tasks remember that begin.
+// removing is the key under which the tracker of tasks remembers the beginning of the wait.
 const removing = "remove replicas"
 
-// Remove has PVE remove the copies of the VM on other nodes: it does so only while
-// there is the VM. It says why the VM is still needed for that, or else which copies
-// are left when it is gone.
+// Remove tells PVE to remove the copies of the VM on other nodes, which PVE only does while the VM exists. It returns why the VM is still needed for
+// that, or else which copies are left when the VM is removed.
 func (r *Remover) Remove(ctx context.Context, m object.Machine) (left []proxmox.Replication, waits, err error) {
 	jobs, err := r.replications(ctx)
 	if len(jobs) == 0 || err != nil {
@@ -109,8 +105,7 @@ func (r *Remover) Remove(ctx context.Context, m object.Machine) (left []proxmox.
 	return nil, waits, nil
 }
 
-// removeReplications marks jobs for their removal. It returns why PVE refuses that, if
-// it does.
+// removeReplications marks jobs for their removal. It returns why PVE refuses that, if it does.
 func (r *Remover) removeReplications(ctx context.Context, m object.Machine, jobs []proxmox.Replication) (refused, err error) {
 	for _, j := range jobs {
 		if j.Removal == proxmox.RemovalFull {
@@ -130,7 +125,7 @@ func (r *Remover) removeReplications(ctx context.Context, m object.Machine, jobs
 	return refused, nil
 }
 
-// replicationObstacle is why PVE cannot remove copies, or empty if nothing is known of one.
+// replicationObstacle returns why PVE cannot remove copies, or an empty string if no obstacle is known.
 func (r *Remover) replicationObstacle(ctx context.Context, jobs []proxmox.Replication, since time.Duration) string {
 	for _, j := range jobs {
 		if off, err := r.Reader.NodeOffline(ctx, j.Target); err == nil && off {
@@ -152,8 +147,8 @@ func (r *Remover) replicationObstacle(ctx context.Context, jobs []proxmox.Replic
 	return ""
 }
 
-// replications are the VM's jobs whose copies are to go with it: not those that
-// somebody is already removing without. What all Machines share is asked first.
+// replications returns the VM's jobs whose copies are to be removed with it, except jobs that are already being removed without their copies. Data
+// that all Machines share is checked first.
 func (r *Remover) replications(ctx context.Context) ([]proxmox.Replication, error) {
 	if may, err := r.mayBeReplicated(ctx); !may || err != nil {
 		return nil, err
@@ -166,13 +161,12 @@ func (r *Remover) replications(ctx context.Context) ([]proxmox.Replication, erro
 	return slices.DeleteFunc(slices.Clone(jobs), func(j proxmox.Replication) bool { return !r.copies(j) }), err
 }
 
-// copies reports whether a job makes copies of the VM that are to go.
+// copies reports whether a job creates copies of the VM that are to be removed.
 func (r *Remover) copies(j proxmox.Replication) bool {
 	return j.VMID == r.VM.VMID && j.Removal != proxmox.RemovalLocal
 }
 
-// mayBeReplicated reports whether PVE can have replicated the VM, as far as is known
-// without a call. A disk may have been elsewhere when it was.
+// mayBeReplicated reports whether PVE can have replicated the VM, as far as is known without a call. A disk may have been on another storage at that time.
 func (r *Remover) mayBeReplicated(ctx context.Context) (bool, error) {
 	nodes, err := r.Inventory.Nodes(ctx)
 	if len(nodes) == 1 || err != nil {
@@ -191,7 +185,7 @@ func (r *Remover) mayBeReplicated(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// targets returns the targets of jobs, for people.
+// targets returns the targets of jobs, for users.
 func targets(jobs []proxmox.Replication) string {
 	var all []string
 	for _, j := range jobs {
@@ -200,7 +194,7 @@ func targets(jobs []proxmox.Replication) string {
 	return strings.Join(all, ", ")
 }
 
-// EmitOrphaned tells which copies are left of a VM that is gone.
+// EmitOrphaned reports which copies are left of a VM that was removed.
 func (r *Remover) EmitOrphaned(m object.Machine, left []proxmox.Replication) {
 	if len(left) == 0 {
 		return

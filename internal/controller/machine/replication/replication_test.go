@@ -200,7 +200,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// Copies that are left are told of once, and nothing is told where none are.
+// TestEmitOrphaned checks that copies that are left are reported once, and that nothing is reported if there are none.
 func TestEmitOrphaned(t *testing.T) {
 	told := &recorder{}
 	r := &Remover{Record: told, VM: &vmstate.VM{Ref: proxmox.Ref{VMID: 100}}}

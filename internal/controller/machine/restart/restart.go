@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package restart decides when a VM is restarted for changes that take effect at its next start
-// only, and how. It calls nobody.
+// Package restart decides when and how a VM is restarted for changes that take effect only at its next start. It makes no calls.
 package restart
 
 import (
@@ -43,24 +42,21 @@ import (
 
 const whenRequired = "WhenRequired"
 
-// A guest that does not act on a request to restart is asked again firstRetry after the
-// request has failed, twice that after the next one, … lastRetry.
+// A guest that does not act on a request to restart is asked again firstRetry after the request has failed, twice that after the next one, … lastRetry.
 const (
 	firstRetry = time.Minute
 	lastRetry  = 30 * time.Minute
 )
 
-// startsWithin is how long after a hard stop the provider starts a VM that it stopped for a
-// restart, whatever powerState and runStrategy leave open.
+// startsWithin is how long after a hard stop the provider starts a VM that it stopped for a restart, even if powerState and runStrategy do not require it.
 const startsWithin = time.Hour
 
-// A Request is what is kept of the requests to restart the VM for one set of changes.
+// A Request is the record of the requests to restart the VM for one set of changes.
 type Request struct {
 	// Changes is the fingerprint of the changes.
 	Changes string `json:"changes"`
 
-	// First is when the first request was made, of those of the same maintenance window, and
-	// Last when the last one was. Count is how many there were.
+	// First is when the first request of the same maintenance window was made, and Last when the last one was made. Count is the number of requests.
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
 	Count int       `json:"count,omitempty"`
@@ -69,8 +65,7 @@ type Request struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// Last returns the request that was made last. One that releases before have kept is
-// the fingerprint alone.
+// Last returns the last request. Earlier releases have saved only the fingerprint.
 func Last(m object.Machine) Request {
 	text := m.GetAnnotations()[object.AnnotationLastRestart]
 	var r Request
@@ -80,7 +75,7 @@ func Last(m object.Machine) Request {
 	return r
 }
 
-// String returns the request as it is kept.
+// String returns the text of the request that is saved.
 func (r Request) String() string {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -94,7 +89,7 @@ func (r Request) restarted(v *vmstate.VM, now time.Time) bool {
 	return now.Add(-v.Status.Uptime).After(r.Last)
 }
 
-// Starts reports whether the VM is to be started since it was stopped hard for a restart.
+// Starts reports whether the VM is to be started because it was stopped hard for a restart.
 func (r Request) Starts(v *vmstate.VM, now time.Time) bool {
 	return r.Stopped && !v.On() && now.Sub(r.Last) < startsWithin
 }
@@ -107,11 +102,11 @@ func (r Request) next(changes string, opened, now time.Time) Request {
 	return Request{Changes: changes, First: r.First, Last: now, Count: r.Count + 1}
 }
 
-// TaskTypes are those of the tasks that a request may start.
+// TaskTypes returns the types of the tasks that a request may start.
 func TaskTypes() []string { return []string{"qmreboot", "qmstop"} }
 
-// repeated returns the request as it is made again after it has done nothing. The time for the restart begins with the
-// first one that may have done something.
+// repeated returns the request for its repetition after it has done nothing. The time for the restart begins with the first request that may have had
+// an effect.
 func (r Request) repeated(now time.Time) Request {
 	if r.Last = now; r.Count <= 1 {
 		r.First = now
@@ -119,32 +114,32 @@ func (r Request) repeated(now time.Time) Request {
 	return r
 }
 
-// A Policy is what the spec says about restarts.
+// A Policy holds the settings of the spec for restarts.
 type Policy struct {
 	qemu.Desired
 
-	// LockTimedOut is true if the task of the last request has done nothing since PVE held the VM's lock, as it does for a
-	// moment. Then the request is made again.
+	// LockTimedOut is true if the task of the last request has done nothing because PVE held the VM's lock, as it does for a moment. Then the request is
+	// made again.
 	LockTimedOut bool
 }
 
-// A Decision is what is decided about a restart that pending changes require.
+// A Decision is the decision about a restart that pending changes require.
 type Decision struct {
 	Due    bool
 	Reason xpv2.ConditionReason
 	Why    string
 
-	// Request is what is kept of the restart if it is due, Hard whether the VM is stopped
-	// without asking the guest, and Timeout how long the guest has otherwise.
+	// Request is the record of the restart if it is due. Hard is whether the VM is stopped without asking the guest. Timeout is how long the guest has
+	// otherwise.
 	Request Request
 	Hard    bool
 	Timeout time.Duration
 }
 
-// UnderWay says that the restart has begun.
+// UnderWay is the message that the restart has begun.
 const UnderWay = "it is being restarted"
 
-// Decide decides about a restart by the VM, and by the last request.
+// Decide decides about a restart according to the VM and the last request.
 func (p Policy) Decide(v *vmstate.VM, last Request, now time.Time) Decision {
 	ours := p.Pending(v.State)
 	if !v.Status.Running() || len(ours) == 0 || ptr.Deref(p.RestartPolicy, "") != whenRequired || v.Lock() != "" {
@@ -176,8 +171,7 @@ func (p Policy) Decide(v *vmstate.VM, last Request, now time.Time) Decision {
 	return p.due(last.next(changes, maintenance.Opened(p.MaintenanceWindow, now), now))
 }
 
-// again decides about a restart that was asked for in this maintenance window and was
-// not made.
+// again decides about a restart that was requested in this maintenance window and did not happen.
 func (p Policy) again(last Request, now time.Time) Decision {
 	if p.LockTimedOut {
 		return p.due(last.repeated(now))
@@ -185,7 +179,7 @@ func (p Policy) again(last Request, now time.Time) Decision {
 	asked := cmp.Or(p.requestTimeout(last.Last.Sub(last.First)), defaultShutdownTimeout)
 	ended := last.Last.Add(asked)
 	if now.Before(ended) && !last.Stopped {
-		return Decision{Reason: conditions.ReasonRestarting, Why: UnderWay, Request: last} // Its task may not be seen.
+		return Decision{Reason: conditions.ReasonRestarting, Why: UnderWay, Request: last} // Its task may not be visible.
 	}
 	retry := ended.Add(min(firstRetry<<min(max(last.Count-1, 0), 10), lastRetry))
 	if p.RestartTimeoutSeconds != nil && !last.Stopped {
@@ -197,21 +191,20 @@ func (p Policy) again(last Request, now time.Time) Decision {
 	return p.due(last.next(last.Changes, last.First, now))
 }
 
-// due is a restart that is made now: by asking the guest, or without once it has had
-// the time that the spec gives it.
+// due returns a restart that is made now: through the guest, or without it once the guest has had the time of the spec.
 func (p Policy) due(r Request) Decision {
 	spent := r.Last.Sub(r.First)
 	r.Stopped = p.RestartTimeoutSeconds != nil && spent >= p.hardAfter()
 	return Decision{Due: true, Reason: conditions.ReasonRestarting, Why: UnderWay, Request: r, Hard: r.Stopped, Timeout: p.requestTimeout(spent)}
 }
 
-// hardAfter is how long after the first request the VM is stopped hard, if the spec says so.
+// hardAfter returns how long after the first request the VM is stopped hard, if the spec says so.
 func (p Policy) hardAfter() time.Duration {
 	return time.Duration(ptr.Deref(p.RestartTimeoutSeconds, 0)) * time.Second
 }
 
-// requestTimeout is how long the guest has to act on a request that is made when this much of
-// the time for the restart is spent; zero for what Proxmox VE gives it.
+// requestTimeout returns how long the guest has to act on a request if this much of the time for the restart is spent. Zero stands for the default of
+// Proxmox VE.
 func (p Policy) requestTimeout(spent time.Duration) time.Duration {
 	timeout := time.Duration(ptr.Deref(p.ShutdownTimeoutSeconds, 0)) * time.Second
 	left := p.hardAfter() - spent
@@ -221,13 +214,13 @@ func (p Policy) requestTimeout(spent time.Duration) time.Duration {
 	return left
 }
 
-// defaultShutdownTimeout is how long Proxmox VE waits for a guest unless the call says so.
+// defaultShutdownTimeout is how long Proxmox VE waits for a guest unless the call says otherwise.
 const defaultShutdownTimeout = time.Minute
 
-// BootTime is how long a guest may take until it reacts to a request to shut down.
+// BootTime is how long it may take until a guest reacts to a request to shut down.
 const BootTime = 2 * time.Minute
 
-// Booted reports whether the guest's system is up, as far as can be known.
+// Booted reports whether the guest's system is up, as far as that can be known.
 func Booted(v *vmstate.VM) bool {
 	return !v.Paused() && (v.Interfaces != nil || v.Status.Uptime >= BootTime)
 }
@@ -237,8 +230,7 @@ func Booting(v *vmstate.VM) bool {
 	return v.Status.Running() && !v.Paused() && !Booted(v)
 }
 
-// fingerprint returns a checksum of a set of changes. It is not kept in clear, since values may be
-// secret.
+// fingerprint returns a checksum of a set of changes. The changes are not saved in clear, because values may be secret.
 func fingerprint(pending []proxmox.PendingValue) string {
 	h := sha256.New()
 	for _, p := range pending {

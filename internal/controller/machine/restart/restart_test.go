@@ -35,7 +35,7 @@ import (
 // now is a Friday at 8:00 UTC.
 func now() time.Time { return time.Date(2027, time.January, 15, 8, 0, 0, 0, time.UTC) }
 
-// spec is one with two cores, of which the VM has one until its next start.
+// spec returns a spec with two cores, of which the VM has one until its next start.
 func spec(change func(*v1alpha1.MachineParameters)) Policy {
 	p := &v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(2))}, RestartPolicy: new(whenRequired)}
 	if change != nil {
@@ -53,7 +53,7 @@ func pendingVM(change func(*vmstate.VM)) *vmstate.VM {
 	return v
 }
 
-// askedFor is a request of the changes of pendingVM, so many times, the last one so long ago.
+// askedFor returns a record of requests for the changes of pendingVM: their number, and how long ago the last one was made.
 func askedFor(count int, ago time.Duration, change func(*Request)) Request {
 	changes := fingerprint(pendingVM(nil).Pending)
 	r := Request{Changes: changes, First: now().Add(-ago), Last: now().Add(-ago), Count: count}
@@ -231,7 +231,7 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// What is kept of a request is what is read of it, and what earlier releases have kept is the fingerprint.
+// TestLast checks that a saved request is read as it was, and that a request of earlier releases consists of the fingerprint.
 func TestLast(t *testing.T) {
 	m := &namespaced.Machine{}
 	want := askedFor(3, time.Minute, func(r *Request) { r.Stopped = true })

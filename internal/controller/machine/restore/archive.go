@@ -46,10 +46,10 @@ type Archive struct {
 	Volume string
 	Nodes  []string
 
-	// Config that a VM of it has before anything is changed, and Read what the backup holds.
+	// Config is the configuration of a VM restored from it before anything is changed, and Read the configuration in the backup.
 	Config, Read qemu.Config
 
-	// Storage that all disks are put on; nil if each goes to the one that it was on.
+	// Storage that all disks are put on, or nil if each goes to its original storage.
 	Storage *string
 
 	// Template is true if it is the backup of a template.
@@ -67,7 +67,7 @@ func (a *Archive) Storages() []string {
 	return slices.Compact(all)
 }
 
-// Privileges returns the privileges that the disks and networks of the VM take on a node.
+// Privileges returns the privileges that the disks and networks of the VM need on a node.
 func (a *Archive) Privileges(ctx context.Context, checks *preflight.Checks, node string) ([]validate.PrivilegeRequirement, error) {
 	nics := qemu.Difference{Set: proxmox.Params{}}
 	for _, device := range a.Config.NICs() {
@@ -80,7 +80,7 @@ func (a *Archive) Privileges(ctx context.Context, checks *preflight.Checks, node
 	return needs, err
 }
 
-// Params returns the parameters of the call that restores the VM, with the name and the SMBIOS that it gets in the end.
+// Params returns the parameters of the call that restores the VM, with its final name and SMBIOS.
 func (a *Archive) Params(spec *v1alpha1.MachineParameters, name, smbios string) proxmox.Params {
 	p := proxmox.Params{"archive": a.Volume, "name": name, "smbios1": cmp.Or(smbios, a.Config["smbios1"])}
 	if ptr.Deref(spec.Restore.Unique, true) {
@@ -93,12 +93,12 @@ func (a *Archive) Params(spec *v1alpha1.MachineParameters, name, smbios string) 
 		p["pool"] = *spec.Pool
 	}
 	if a.Template {
-		p["template"] = "0" // Otherwise it would be one again.
+		p["template"] = "0" // Otherwise it would become a template again.
 	}
 	return p
 }
 
-// Inventory is what is known of the storages of a cluster.
+// An Inventory reads the storages of a cluster.
 type Inventory interface {
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
@@ -116,7 +116,7 @@ type Finder struct {
 	// SharesCluster reports whether a resource is in the same cluster.
 	SharesCluster func(resource.Managed) bool
 
-	// Tenant whose own backups are found, with what is for it; all for none.
+	// Tenant whose own backups are found, and those that it may use. Without a tenant, all are found.
 	Tenant tenant.Checks
 }
 
@@ -145,7 +145,7 @@ func (f Finder) Find(ctx context.Context, m object.Machine, from Source) (*Archi
 	return a, cmp.Or(err, f.Tenant.CheckRestored(a.Config, allocated(a.Config)))
 }
 
-// ofAnother is the error that a backup is of another VM than the one that is meant.
+// ofAnother returns the error that a backup is of another VM than the intended one.
 func (s Source) ofAnother(volume, has, uuid string) error {
 	if s.Latest == nil {
 		return conditions.Reject(conditions.Creating, "backup '%s' is not of the VM that its Backup is of: it has the UUID %q, and that has %q", volume, has, uuid)
@@ -154,7 +154,7 @@ func (s Source) ofAnother(volume, has, uuid string) error {
 		"and that of %s.latestOf has %q", volume, has, s.Field, uuid)
 }
 
-// choose chooses the backup that is meant. If its VM has to have a certain UUID, that is returned too.
+// choose chooses the intended backup. If its VM must have a certain UUID, that is returned too.
 func (f Finder) choose(ctx context.Context, m object.Machine, from Source) (volume, uuid string, err error) {
 	if from.Latest != nil {
 		return f.latest(ctx, m, from.Latest)
@@ -183,7 +183,7 @@ func (f Finder) choose(ctx context.Context, m object.Machine, from Source) (volu
 // reOwner finds the VMID in the volume ID of the backup of a VM.
 var reOwner = regexp.MustCompile(`:backup/(?:vzdump-qemu-|(?:.*/)?vm/)([0-9]+)[-/]`)
 
-// ownerOf is the VMID of the VM that was backed up; empty if it is the backup of something else.
+// ownerOf returns the VMID of the VM that was backed up, or an empty string if it is not the backup of a VM.
 func ownerOf(volume string) string {
 	if found := reOwner.FindStringSubmatch(volume); found != nil {
 		return found[1]
@@ -191,7 +191,7 @@ func ownerOf(volume string) string {
 	return ""
 }
 
-// checkPrivileges checks the privileges for what is needed to see and to read a backup of a VM.
+// checkPrivileges checks the privileges that are needed to see and to read a backup of a VM.
 func (f Finder) checkPrivileges(ctx context.Context, what, storage, vmid string) error {
 	return f.Checks.CheckPrivilegesOfNew(ctx, what, []validate.PrivilegeRequirement{
 		{{Path: "/storage/" + storage, Names: []string{"Datastore.Allocate", "Datastore.AllocateSpace"}}},
@@ -199,7 +199,7 @@ func (f Finder) checkPrivileges(ctx context.Context, what, storage, vmid string)
 	})
 }
 
-// nodes returns the nodes that have a backup and are up.
+// nodes returns the nodes that have a backup and are online.
 func (f Finder) nodes(ctx context.Context, volume string) ([]string, error) {
 	storage, _, _ := strings.Cut(volume, ":")
 	rows, err := f.reachable(ctx, storage)
@@ -233,7 +233,7 @@ func (f Finder) nodes(ctx context.Context, volume string) ([]string, error) {
 	return nodes, nil
 }
 
-// reachable are the entries of a storage on nodes that are up.
+// reachable returns the entries of a storage on nodes that are online.
 func (f Finder) reachable(ctx context.Context, storage string) ([]proxmox.Storage, error) {
 	all, err := f.Inventory.Storages(ctx)
 	if err != nil {
@@ -251,7 +251,7 @@ func (f Finder) reachable(ctx context.Context, storage string) ([]proxmox.Storag
 	}), nil
 }
 
-// has reports whether a node has a backup. A list that may be old is good enough if it has it.
+// has reports whether a node has a backup. A list that may be old suffices if it contains the backup.
 func (f Finder) has(ctx context.Context, node, storage, volume string) (bool, error) {
 	for _, age := range []time.Duration{inventory.Relaxed, inventory.Fresh} {
 		all, err := f.Inventory.Volumes(ctx, node, storage, "backup", age)
@@ -265,11 +265,10 @@ func (f Finder) has(ctx context.Context, node, storage, volume string) (bool, er
 	return false, nil
 }
 
-// Devices are those whose volumes a restore makes.
+// Devices returns the devices whose volumes a restore creates.
 func (a *Archive) Devices() []string { return allocated(a.Read) }
 
-// allocated are the devices whose volumes a restore makes: disks, those of the firmware, and drives
-// of cloud-init. A disk that is left out of backups is none.
+// allocated returns the devices whose volumes a restore creates: disks, firmware disks, and cloud-init drives, except disks that are left out of backups.
 func allocated(c qemu.Config) []string {
 	return slices.DeleteFunc(slices.Concat(c.Drives(), c.Firmware()), func(device string) bool {
 		d, err := proxmox.ParseDisk(c[device])
@@ -277,7 +276,7 @@ func allocated(c qemu.Config) []string {
 	})
 }
 
-// putOn has the disks put on one storage, where their volumes have yet to get their names.
+// putOn puts all disks on one storage, where their volumes have no names yet.
 func (a *Archive) putOn(storage string) {
 	for _, device := range allocated(a.Config) {
 		d, err := proxmox.ParseDisk(a.Config[device])
@@ -289,7 +288,7 @@ func (a *Archive) putOn(storage string) {
 	}
 }
 
-// Lacks says why the VM cannot be restored on a node; empty if it can.
+// Lacks returns why the VM cannot be restored on a node, or nil if it can.
 func (a *Archive) Lacks(node string) error {
 	if slices.Contains(a.Nodes, node) {
 		return nil
@@ -298,7 +297,7 @@ func (a *Archive) Lacks(node string) error {
 	return conditions.Reject(conditions.Creating, "backup '%s' is not on node %s%s", a.Volume, node, others)
 }
 
-// CheckStorages says why the disks cannot be put on their storages of a node, in place of which those may be named that are shown.
+// CheckStorages returns why the disks cannot be put on their storages of a node. It names other storages that may be shown as alternatives.
 func (a *Archive) CheckStorages(storages []proxmox.Storage, node, field string, shown func(string) bool) error {
 	for _, name := range a.Storages() {
 		if err := preflight.CheckStorage(storages, name, node, shown); err != nil {

@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package restore makes VMs from backups. backups.go finds out which backup is meant, and why a
-// Machine waits for it; latest.go which one is the newest of a VM; archive.go finds the backup in the cluster and what a VM of it is like;
-// record.go keeps which call restores it, which is all that proves an unfinished VM ours.
+// Package restore creates VMs from backups. backups.go determines the intended backup, and why a Machine waits for it. latest.go finds the newest
+// backup of a VM. archive.go finds the backup in the cluster and reads its configuration. record.go keeps the call that restores a VM, which is the
+// only proof that an unfinished VM is ours.
 package restore
 
 import (
@@ -43,14 +43,13 @@ type Backup interface {
 	Observation() *v1alpha1.BackupObservation
 }
 
-// Backups reads the Backups that Machines of one scope name. It asks the Kubernetes API only.
+// Backups reads the Backups that Machines of one scope name. It queries only the Kubernetes API.
 type Backups struct {
 	Kube         client.Client
 	GroupVersion schema.GroupVersion
 }
 
-// Wait returns why a Machine has to wait for a Backup before anything is decided about its VM, or
-// nil. It has no VMID until then.
+// Wait returns why a Machine must wait for a Backup before anything is decided about its VM, or nil. The VM has no VMID until then.
 func (b Backups) Wait(ctx context.Context, m object.Machine) error {
 	if m.Parameters().Restore == nil || meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !object.MayCreate(m) {
 		return nil
@@ -72,23 +71,23 @@ type Source struct {
 	// Field of the spec that names it.
 	Field string
 
-	// BackupRef names a Backup, Volume the backup itself, or Latest the VM whose newest one is meant.
+	// BackupRef names a Backup, Volume the backup itself, and Latest the VM whose newest backup is intended.
 	BackupRef *v1alpha1.Reference
 	Volume    *string
 	Latest    *v1alpha1.MachineRestoreLatest
 
-	// Storage that the disks are put on, or StorageRef its Storage; nil if each goes to the one that it was on.
+	// Storage that the disks are put on, or StorageRef for its Storage. Both are nil if each disk goes to its original storage.
 	Storage    *string
 	StorageRef *v1alpha1.Reference
 }
 
-// SourceOf returns the backup that a Machine is made from.
+// SourceOf returns the backup that a Machine is created from.
 func SourceOf(m object.Machine) Source {
 	r := m.Parameters().Restore
 	return Source{Field: "restore", BackupRef: r.BackupRef, Volume: r.Volume, Latest: r.LatestOf, Storage: r.Storage, StorageRef: r.StorageRef}
 }
 
-// Volume returns the backup that is meant, with its Backup if the spec of the Machine names one.
+// Volume returns the intended backup, with its Backup if the spec of the Machine names one.
 func (b Backups) Volume(ctx context.Context, m object.Machine, from Source) (string, Backup, error) {
 	if from.BackupRef == nil {
 		return *from.Volume, nil, nil
@@ -113,7 +112,7 @@ func (b Backups) Volume(ctx context.Context, m object.Machine, from Source) (str
 	}
 }
 
-// storage returns the name of a storage in PVE that is named, or whose Storage of the Machine's scope and namespace is.
+// storage returns the name in PVE of a storage that is named directly, or by a Storage of the Machine's scope and namespace.
 func (b Backups) storage(ctx context.Context, m object.Machine, name *string, ref *v1alpha1.Reference) (*string, error) {
 	if ref == nil {
 		return name, nil
@@ -152,7 +151,7 @@ func (b Backups) New() (Backup, error) {
 	return made, nil
 }
 
-// Get reads a Backup, or nil if there is none.
+// Get reads a Backup, or returns nil if there is none.
 func (b Backups) Get(ctx context.Context, key client.ObjectKey) (Backup, error) {
 	found, err := b.New()
 	if err != nil {

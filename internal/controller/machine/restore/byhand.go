@@ -25,9 +25,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Overwritten returns what a Machine waits for whose VM somebody else restores a backup over, or has tried to; empty for any other VM. Until
-// such a restore ends, the configuration has neither the UUID nor the disks, and no lock (PVE::QemuServer, restore_vma_archive). The VM is
-// neither somebody else's then, nor may it be left behind.
+// Overwritten returns what a Machine waits for if a user restores a backup over its VM by hand, or has tried to, and an empty string for any other
+// VM. Until such a restore ends, the configuration has neither the UUID nor the disks, and no lock (PVE::QemuServer, restore_vma_archive). Meanwhile
+// the VM has no other owner, and must not be left behind.
 func Overwritten(m object.Machine, id qemu.Identity, v *vmstate.VM, busy bool) string {
 	o := m.Observation()
 	switch had := o.VMID != nil && int(*o.VMID) == id.VMID && strings.EqualFold(o.UUID, id.UUID); {

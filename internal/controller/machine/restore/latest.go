@@ -37,18 +37,18 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 )
 
-// A subject is the VM whose newest backup is meant.
+// A subject is the VM whose newest backup is intended.
 type subject struct {
 	vmid string
 
-	// uuid that the VM has to have in the backup; empty if that is not known.
+	// uuid that the VM must have in the backup, or empty if it is not known.
 	uuid string
 
 	// storage that has the backups.
 	storage string
 }
 
-// subject returns the subject of a spec. It asks the Kubernetes API only.
+// subject returns the subject of a spec. It queries only the Kubernetes API.
 func (b Backups) subject(ctx context.Context, m object.Machine, l *v1alpha1.MachineRestoreLatest) (subject, error) {
 	storage, err := b.storage(ctx, m, &l.Storage, l.StorageRef)
 	if err != nil {
@@ -80,7 +80,7 @@ func (b Backups) subject(ctx context.Context, m object.Machine, l *v1alpha1.Mach
 	return subject{vmid: vmid, uuid: uuid, storage: *storage}, nil
 }
 
-// latest returns the newest backup of a VM that is not known to be damaged, and the UUID that the VM has to have in it.
+// latest returns the newest backup of a VM that is not known to be damaged, and the UUID that the VM must have in it.
 func (f Finder) latest(ctx context.Context, m object.Machine, l *v1alpha1.MachineRestoreLatest) (volume, uuid string, err error) {
 	of, err := f.subject(ctx, m, l)
 	if err != nil {
@@ -90,7 +90,7 @@ func (f Finder) latest(ctx context.Context, m object.Machine, l *v1alpha1.Machin
 		return "", "", err
 	}
 	var all []proxmox.Volume
-	for _, age := range []time.Duration{inventory.Relaxed, inventory.Fresh} { // While there is none, the list that all share will do.
+	for _, age := range []time.Duration{inventory.Relaxed, inventory.Fresh} { // As long as there is none, the shared list suffices.
 		if all, err = f.backupsOf(ctx, of.vmid, of.storage, age); err != nil {
 			return "", "", err
 		}
@@ -102,7 +102,7 @@ func (f Finder) latest(ctx context.Context, m object.Machine, l *v1alpha1.Machin
 	return newest.ID, of.uuid, nil
 }
 
-// backupsOf returns the backups of a VM on a storage, on all nodes that are up.
+// backupsOf returns the backups of a VM on a storage, on all nodes that are online.
 func (f Finder) backupsOf(ctx context.Context, vmid, storage string, maxAge time.Duration) ([]proxmox.Volume, error) {
 	rows, err := f.reachable(ctx, storage)
 	if err != nil {

@@ -42,17 +42,17 @@ type Tracker struct {
 	Reader  *vmcache.Reader
 	Now     func() time.Time
 
-	// MayName reports whether the user of a Machine may know of the VM with a VMID, and so of its tasks: annotations can name the task of any VM.
+	// MayName reports whether the user of a Machine may know of the VM with a VMID, and thus of its tasks: annotations can name the task of any VM.
 	MayName func(ctx context.Context, m object.Machine, vmid int) bool
 }
 
-// recorded is the call that restores the VM of a Machine, or nil if none was noted.
+// recorded returns the call that restores the VM of a Machine, or nil if none was recorded.
 func recorded(m object.Machine) (*record, error) {
 	r, err := parseRecord(m.GetAnnotations()[object.AnnotationRestore])
 	return r, errors.Wrapf(err, "annotation %s", object.AnnotationRestore)
 }
 
-// Note adds the call that is about to be made to what is kept before it.
+// Note adds the call that is about to be made to the annotations that are saved before it.
 func (t Tracker) Note(ctx context.Context, m object.Machine, ref proxmox.Ref, volume string, notes map[string]string) error {
 	earlier, err := recorded(m)
 	if err != nil {
@@ -66,19 +66,19 @@ func (t Tracker) Note(ctx context.Context, m object.Machine, ref proxmox.Ref, vo
 	return nil
 }
 
-// NoteTask keeps the task that the call has started.
+// NoteTask records the task that the call has started.
 func (t Tracker) NoteTask(ctx context.Context, m object.Machine, u proxmox.UPID) error {
 	return t.change(ctx, m, func(r *record) { r.Task = u })
 }
 
-// NoteLost keeps that the answer to the call was lost just now.
+// NoteLost records that the answer to the call was just lost.
 func (t Tracker) NoteLost(ctx context.Context, m object.Machine) error {
 	return kind.AfterCall(ctx, func(ctx context.Context) error {
 		return t.change(ctx, m, func(r *record) { r.Lost = t.Now().Unix() })
 	})
 }
 
-// change changes what is kept of the call.
+// change changes the record of the call.
 func (t Tracker) change(ctx context.Context, m object.Machine, change func(*record)) error {
 	r, err := recorded(m)
 	if r == nil || err != nil {
@@ -88,19 +88,19 @@ func (t Tracker) change(ctx context.Context, m object.Machine, change func(*reco
 	return kind.Annotate(ctx, t.Kube, m, map[string]string{object.AnnotationRestore: r.String()})
 }
 
-// Proof is whose a VM is.
+// A Proof shows which Machine owns a VM.
 type Proof struct {
 	qemu.Proof
 
-	// VM as it was read last.
+	// VM as it was last read.
 	VM *vmstate.VM
 
-	// Unfinished is true if the VM is foreign by its configuration, and is what a restore of the
-	// Machine has left that failed. InPlace is true if that was to put back a VM that it had.
+	// Unfinished is true if the VM is foreign according to its configuration, but is the remains of a failed restore of the Machine. InPlace is true if
+	// that was the restore in place of an existing VM.
 	Unfinished, InPlace bool
 }
 
-// Prove finds out whose a VM is. One that is being restored is proven by the task only.
+// Prove determines which Machine owns a VM. Ownership of a VM that is being restored is proven only by the task.
 func (t Tracker) Prove(ctx context.Context, m object.Machine, id qemu.Identity, v *vmstate.VM) (Proof, error) {
 	p := Proof{Proof: id.ProveState(v.State), VM: v}
 	if p.Proof != qemu.Foreign || !t.MayName(ctx, m, id.VMID) || id.UUID == "" {
@@ -124,7 +124,7 @@ func (t Tracker) Prove(ctx context.Context, m object.Machine, id qemu.Identity, 
 	return t.proveBy(ctx, id, v, outcome)
 }
 
-// proveInPlace finds out whose a VM is by the calls that were to put it back to a backup.
+// proveInPlace determines which Machine owns a VM by the calls that were to restore it in place.
 func (t Tracker) proveInPlace(ctx context.Context, m object.Machine, id qemu.Identity, v *vmstate.VM) (Proof, bool, error) {
 	asked, err := act.Parse(m.GetAnnotations()[object.AnnotationRestoreInPlace])
 	if err != nil {
@@ -148,7 +148,7 @@ func (t Tracker) proveInPlace(ctx context.Context, m object.Machine, id qemu.Ide
 	return Proof{}, false, nil
 }
 
-// proveBy finds out whose a VM is by the outcome of a call.
+// proveBy determines which Machine owns a VM by the outcome of a call.
 func (t Tracker) proveBy(ctx context.Context, id qemu.Identity, v *vmstate.VM, outcome callOutcome) (Proof, error) {
 	p := Proof{Proof: id.ProveState(v.State), VM: v}
 	switch outcome {
@@ -161,13 +161,13 @@ func (t Tracker) proveBy(ctx context.Context, id qemu.Identity, v *vmstate.VM, o
 	return p, nil
 }
 
-// proveEnded looks at the VM once more: the restore may have ended since it was looked at.
+// proveEnded reads the VM again: the restore may have ended since the VM was read.
 func (t Tracker) proveEnded(ctx context.Context, id qemu.Identity, v *vmstate.VM, outcome callOutcome) (Proof, error) {
 	now, err := t.Reader.GetConfig(ctx, v.Ref)
 	switch {
 	case err != nil:
 		return Proof{VM: v}, err
-	case now == nil: // It has just gone. The next look finds that out.
+	case now == nil: // It was just removed. The next reconcile finds that.
 		return Proof{Proof: qemu.Unproven, VM: v}, nil
 	}
 	p := Proof{Proof: id.ProveState(now.State), VM: now}
@@ -175,8 +175,8 @@ func (t Tracker) proveEnded(ctx context.Context, id qemu.Identity, v *vmstate.VM
 	return p, nil
 }
 
-// Stuck says what to do about a VM that is locked for its creation for ever. One that was to be put back to a backup may have
-// all that it had.
+// Stuck returns what to do about a VM that is permanently locked for its creation. A VM that was to be restored in place may still have everything
+// that it had.
 func Stuck(m object.Machine, v *vmstate.VM) string {
 	if m.GetAnnotations()[object.AnnotationRestoreInPlace] == "" {
 		return v.Stuck()

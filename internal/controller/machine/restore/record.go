@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A Client asks PVE what a restore has to know.
+// A Client makes the queries to PVE that a restore needs.
 type Client interface {
 	act.Tasks
 
@@ -40,8 +40,8 @@ type Client interface {
 // TaskType is the type of the task that restores a VM.
 const TaskType = "qmrestore"
 
-// A record is the call that restores a VM. It is written before the call. Until the restore ends
-// well, its task is all that proves the VM ours: only then PVE writes what the VM is to be.
+// A record describes the call that restores a VM. It is written before the call. Until the restore has succeeded, only its task proves that the VM is
+// ours, because PVE writes the configuration only then.
 type record struct {
 	VMID   int    `json:"vmid"`
 	Node   string `json:"node"`
@@ -50,7 +50,7 @@ type record struct {
 	act.Call
 }
 
-// parseRecord reads what String has written. Empty is no record.
+// parseRecord reads the output of String. It returns nil for an empty text.
 func parseRecord(text string) (*record, error) {
 	if text == "" {
 		return nil, nil
@@ -62,11 +62,10 @@ func parseRecord(text string) (*record, error) {
 	return r, nil
 }
 
-// String returns what is kept of the record.
+// String returns the text of the record that is saved.
 func (r *record) String() string { return kind.RecordText(r) }
 
-// newRecord returns the record of a call that is about to be made. A task of an earlier call whose
-// outcome is not known counts too.
+// newRecord returns the record of a call that is about to be made. A task of an earlier call whose outcome is unknown counts too.
 func newRecord(ctx context.Context, c Client, earlier *record, ref proxmox.Ref, volume string, now time.Time) (*record, error) {
 	noted, err := act.Note(ctx, c, ref, TaskType, now)
 	if earlier != nil && earlier.VMID == ref.VMID && earlier.Node == ref.Node && earlier.Task == "" {
@@ -75,24 +74,24 @@ func newRecord(ctx context.Context, c Client, earlier *record, ref proxmox.Ref, 
 	return &record{VMID: ref.VMID, Node: ref.Node, Volume: volume, Call: noted}, err
 }
 
-// A callOutcome is what has become of a call.
+// A callOutcome is the outcome of a call.
 type callOutcome int
 
 // The outcomes.
 const (
-	// outcomeNothing means that nothing is known of a task: the VM is not the one that was to be restored.
+	// outcomeNothing means that no task is known: the VM is not the one that was to be restored.
 	outcomeNothing callOutcome = iota
-	// outcomePending is a call whose task may be yet to show, or is on a node that cannot be asked now.
+	// outcomePending is a call whose task may still appear, or is on a node that cannot be asked now.
 	outcomePending
 	// outcomeRunning is a task that works on the VM.
 	outcomeRunning
-	// outcomeSucceeded is a task that has ended well.
+	// outcomeSucceeded is a task that has succeeded.
 	outcomeSucceeded
 	// outcomeFailed is a task that has left the VM unfinished.
 	outcomeFailed
 )
 
-// settle finds out what has become of the call, and notes its task.
+// settle determines the outcome of the call, and records its task.
 func (r *record) settle(ctx context.Context, in inventory.Members, c Client, now time.Time) (callOutcome, error) {
 	t, offline, err := r.Find(ctx, in, c, proxmox.Ref{Node: r.Node, VMID: r.VMID}, TaskType)
 	switch {
@@ -115,6 +114,6 @@ func (r *record) settle(ctx context.Context, in inventory.Members, c Client, now
 	return outcomeFailed, nil
 }
 
-// Unfinished reports whether a configuration is what PVE leaves of a VM whose restore has failed. Whoever has done anything to such a VM has
-// made it theirs.
+// Unfinished reports whether a configuration is what PVE leaves of a VM whose restore has failed. Anyone who has changed such a VM since has taken it
+// over.
 func Unfinished(c qemu.Config) bool { return c.Unfinished() }

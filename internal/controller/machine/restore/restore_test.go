@@ -168,7 +168,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestSettleOffline has nothing decided by a call on a node that cannot be asked.
+// TestSettleOffline checks that nothing is decided by a call on a node that cannot be asked.
 func TestSettleOffline(t *testing.T) {
 	known := task("00000f01", "200", ours, "OK").UPID
 	for _, u := range []proxmox.UPID{"", known} {
@@ -180,7 +180,7 @@ func TestSettleOffline(t *testing.T) {
 	}
 }
 
-// TestNoteLost has the answer to a restore lost: its task may show for a minute from then on.
+// TestNoteLost loses the answer to a restore: its task may appear for a minute from then on.
 func TestNoteLost(t *testing.T) {
 	now := time.Unix(0x1000, 0)
 	r := record{VMID: 200, Node: "pve1", Call: act.Call{Begun: 0x0f00}}
@@ -521,7 +521,7 @@ func TestWaitingFor(t *testing.T) {
 	}
 }
 
-// TestChanged tells of what ends a wait.
+// TestChanged checks which changes end a wait.
 func TestChanged(t *testing.T) {
 	creating, complete := &namespaced.Backup{}, &namespaced.Backup{}
 	complete.Status.AtProvider.State, complete.Status.AtProvider.Volume = v1alpha1.BackupComplete, volume

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// A Notifier tells controllers of Machines which Backups have changed.
+// A Notifier informs controllers of Machines of changed Backups.
 type Notifier = kind.Notifier[Backup]
 
 // NewNotifier returns a Notifier without subscribers.
@@ -40,7 +40,7 @@ func changed(before, after Backup) bool {
 	return was.State != is.State || was.Volume != is.Volume || meta.WasDeleted(before) != meta.WasDeleted(after)
 }
 
-// WaitingFor returns the Machines of a kind that wait for a Backup: to be made of it, or to be put back to another one once it is there.
+// WaitingFor returns the Machines of a kind that wait for a Backup: to be created from it, or to be restored in place once it exists.
 func WaitingFor(ctx context.Context, kube client.Reader, list resource.ManagedList, backup client.ObjectKey) ([]object.Machine, error) {
 	all, err := kind.ListCached(ctx, kube, list, client.InNamespace(backup.Namespace))
 	if err != nil {
@@ -63,7 +63,7 @@ func waitsFor(m object.Machine, name string) bool {
 	return m.Observation().UUID == "" && refersTo(m) == name
 }
 
-// refersTo is the Backup that a Machine is made of; empty for none.
+// refersTo returns the name of the Backup that a Machine is created from, or an empty string if there is none.
 func refersTo(m object.Machine) string {
 	if r := m.Parameters().Restore; r != nil && r.BackupRef != nil {
 		return r.BackupRef.Name
@@ -71,8 +71,8 @@ func refersTo(m object.Machine) string {
 	return ""
 }
 
-// WaitsForBackup reports whether a Machine waits for a Backup that wakes it, so that it need not look for itself. Nothing wakes one that waits for
-// the Storage of its disks, by a reason of its own.
+// WaitsForBackup reports whether a Machine waits for a Backup that wakes it, so that it need not be polled. A Machine that waits for the Storage of
+// its disks is not woken, and has another reason.
 func WaitsForBackup(m object.Machine) bool {
 	return refersTo(m) != "" && m.GetCondition(conditions.TypeVMCreated).Reason == conditions.ReasonWaitingForBackup
 }

@@ -31,23 +31,22 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A restoring of one VM.
+// A restoring is the restore of one VM.
 type restoring struct {
 	act.Act
 	kind    Kind
 	machine object.Machine
 	spec    v1alpha1.MachineRestoreInPlace
 
-	// What preflight has found: the configuration with its pending changes, and the one that is in force.
+	// The results of preflight: the configuration with its pending changes, and the one that is in force.
 	config  qemu.Config
 	inForce qemu.Config
 	archive *restore.Archive
 	status  proxmox.Status
 }
 
-// next makes the next call, and returns the task that it has started. What cannot be done is refused
-// for good. A VM that runs is shut down before anything else is done, so that nothing is written any more
-// that the safety backup does not have.
+// next makes the next call, and returns the task that it has started. A request that cannot be carried out is refused permanently. A running VM is
+// shut down first, so that it writes nothing that the safety backup does not have.
 func (a *restoring) next(ctx context.Context) (proxmox.UPID, error) {
 	if err := a.checkVM(ctx); err != nil {
 		return "", err
@@ -84,8 +83,7 @@ func (a *restoring) next(ctx context.Context) (proxmox.UPID, error) {
 	return a.restore(ctx)
 }
 
-// checkVM reads the VM now. One that a restore has left without its configuration has no UUID: that it is
-// still so proves it.
+// checkVM reads the current VM. A VM that a restore has left without its configuration has no UUID: its unchanged state is the proof.
 func (a *restoring) checkVM(ctx context.Context) error {
 	if !a.kind.Lost {
 		state, err := a.CheckVM(ctx)
@@ -104,8 +102,7 @@ func (a *restoring) checkVM(ctx context.Context) error {
 	return nil
 }
 
-// restore asks for the restore. The UUID in the backup is that of this Machine, so that it needs no option of
-// its own to be proven afterwards.
+// restore requests the restore. The UUID in the backup is that of this Machine, so that no option is needed to prove the VM afterwards.
 func (a *restoring) restore(ctx context.Context) (proxmox.UPID, error) {
 	r := a.Record
 	r.Target = a.archive.Volume
@@ -122,11 +119,10 @@ func (a *restoring) restore(ctx context.Context) (proxmox.UPID, error) {
 	})
 }
 
-// starts reports whether the call asks for a start: of a VM that was stopped for it, and that its run
-// strategy would leave off.
+// starts reports whether the call asks PVE to start a VM that was stopped for the restore, and that its run strategy would leave off.
 func (a *restoring) starts() bool { return a.Record.Ran && a.kind.Start }
 
-// sentence says in one why something has failed.
+// sentence returns in one sentence why something has failed.
 func sentence(err error) string {
 	var task *proxmox.TaskError
 	if errors.As(err, &task) {
@@ -135,13 +131,13 @@ func sentence(err error) string {
 	return err.Error()
 }
 
-// settle finds out what became of a call that was noted, and notes that. It starts nothing.
+// settle determines the result of a recorded call, and records it. It starts nothing.
 func (a *restoring) settle(ctx context.Context) error {
 	return a.Settle(ctx, act.End{}, act.End{Type: restore.TaskType, Settle: a.settleRestore})
 }
 
-// settleRestore notes how the restore has ended. All that it does to the VM is done with the VM's lock (PVE::API2::Qemu, create_vm): one that
-// has not got it has done nothing.
+// settleRestore records how the restore has ended. The restore changes the VM only while it holds the VM's lock (PVE::API2::Qemu, create_vm): a
+// restore that did not get the lock has done nothing.
 func (a *restoring) settleRestore(ctx context.Context, t *proxmox.Task) error {
 	r := a.Record
 	switch {

@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package restoreinplace puts a VM back to a backup of it, at most once for each token. kind.go has
-// what a Machine asks for, preflight.go what keeps a restore from being done, safety.go makes the
-// backup that is there to get back to, and act.go does it.
+// Package restoreinplace restores a VM from a backup of it, at most once for each token. kind.go reads the request of a Machine, preflight.go checks
+// whether the restore can be done, safety.go creates the backup to return to, and act.go does the restore.
 package restoreinplace
 
 import (
@@ -37,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A Client does to PVE what a restore in place needs done.
+// A Client makes the calls to PVE that a restore in place needs.
 type Client interface {
 	act.Client
 
@@ -45,7 +44,7 @@ type Client interface {
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
 }
 
-// An Inventory knows what a cluster has.
+// An Inventory reads the state of a cluster.
 type Inventory interface {
 	restore.Inventory
 
@@ -62,10 +61,10 @@ type Kind struct {
 	Holds     kind.Holds
 	Volumes   volumes.Reader
 
-	// Room says why a quota has no room for a configuration that the VM is to go back to; empty if it has.
+	// Room returns why a quota has no room for a configuration that the VM is to go back to, or an empty string if it has.
 	Room func(context.Context, qemu.Config) (string, error)
 
-	// Labels that a resource has to have to be looked after by the same provider.
+	// Labels returns the labels that a resource must have to be managed by the same provider.
 	Labels func(client.Object) map[string]string
 
 	// Lost is true if an earlier restore has left the VM without its configuration.
@@ -89,7 +88,7 @@ func (Kind) Asked(m object.Machine) *act.Asked {
 	return &act.Asked{Token: s.Token, Target: target(s), AllowRunning: ptr.Deref(s.AllowRunning, false)}
 }
 
-// target is what the spec names: a Backup, or a backup.
+// target returns what the spec names: a Backup, or a backup.
 func target(s *v1alpha1.MachineRestoreInPlace) string {
 	if s.BackupRef != nil {
 		return s.BackupRef.Name
@@ -97,7 +96,7 @@ func target(s *v1alpha1.MachineRestoreInPlace) string {
 	return ptr.Deref(s.Volume, "")
 }
 
-// Shown returns the record of a restore as far as the status tells.
+// Shown returns the record of a restore as far as the status shows it.
 func (Kind) Shown(m object.Machine) *act.Record {
 	o := m.Observation().RestoreInPlace
 	if o == nil {
@@ -120,7 +119,7 @@ func (Kind) Show(m object.Machine, r *act.Record) {
 	m.Observation().RestoreInPlace = o
 }
 
-// Settle finds out what became of a call that was noted.
+// Settle determines the result of a recorded call.
 func (k Kind) Settle(ctx context.Context, m object.Machine, r *act.Record) error {
 	return k.on(m, r).settle(ctx)
 }

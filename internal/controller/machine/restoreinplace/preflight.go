@@ -39,7 +39,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// preflight returns why the restore cannot be done; empty if it can.
+// preflight returns why the restore cannot be done, or an empty string if it can.
 func (a *restoring) preflight(ctx context.Context) (string, error) {
 	for _, check := range []func(context.Context) (string, error){
 		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkPending, a.checkVolumes, a.checkDisks,
@@ -61,7 +61,7 @@ func refusal(err error) (string, error) {
 	return "", err
 }
 
-// checkBackup finds the backup. It must be of this VM: one that had another UUID would be nobody's.
+// checkBackup finds the backup. It must be of this VM: a VM that had another UUID would no longer belong to a Machine.
 func (a *restoring) checkBackup(ctx context.Context) (string, error) {
 	from := restore.Source{
 		Field: "restoreInPlace", BackupRef: a.spec.BackupRef, Volume: a.spec.Volume, Storage: a.spec.Storage, StorageRef: a.spec.StorageRef,
@@ -83,7 +83,7 @@ func (a *restoring) checkBackup(ctx context.Context) (string, error) {
 	return a.checkVerification(ctx)
 }
 
-// checkVerification looks whether a backup server has found that the backup is damaged.
+// checkVerification checks whether a backup server has found that the backup is damaged.
 func (a *restoring) checkVerification(ctx context.Context) (string, error) {
 	storage, _, _ := strings.Cut(a.archive.Volume, ":")
 	all, err := a.kind.Inventory.Volumes(ctx, a.Ref.Node, storage, "backup", inventory.Relaxed)
@@ -96,8 +96,7 @@ func (a *restoring) checkVerification(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// checkRunning reads whether the VM runs, or would be started by high availability meanwhile, which
-// could take it to another node.
+// checkRunning reads whether the VM runs, or would be started meanwhile by high availability, which could move it to another node.
 func (a *restoring) checkRunning(ctx context.Context) (string, error) {
 	var err error
 	if a.status, err = a.PVE.Status(ctx, a.Ref); err != nil {
@@ -113,7 +112,7 @@ func (a *restoring) checkRunning(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// checkOptions looks at what in the configuration of the VM forbids it.
+// checkOptions checks whether the configuration of the VM forbids the restore.
 func (a *restoring) checkOptions(context.Context) (string, error) {
 	switch {
 	case a.config["protection"] == "1":
@@ -126,7 +125,7 @@ func (a *restoring) checkOptions(context.Context) (string, error) {
 	return "", nil
 }
 
-// checkSnapshots looks for snapshots, which the VM loses by the restore.
+// checkSnapshots finds snapshots, which the VM loses by the restore.
 func (a *restoring) checkSnapshots(ctx context.Context) (string, error) {
 	held, err := a.kind.Holds.Uncached().Of(ctx, a.UUID)
 	if err != nil {
@@ -147,7 +146,7 @@ func (a *restoring) checkSnapshots(ctx context.Context) (string, error) {
 	return "the VM would lose its snapshots: remove them, or set discardSnapshots: " + strings.Join(names, ", "), nil
 }
 
-// checkReplication looks for jobs that replicate the VM: their copies would no longer fit.
+// checkReplication finds jobs that replicate the VM: their copies would no longer fit.
 func (a *restoring) checkReplication(ctx context.Context) (string, error) {
 	all, err := a.kind.Inventory.Replications(ctx, inventory.Fresh)
 	if proxmox.IsAuthorization(err) {
@@ -161,8 +160,8 @@ func (a *restoring) checkReplication(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// checkPending looks for disks that the VM has until its next start: PVE removes those that are in force, and all other checks are about those that the
-// VM is to have. One that runs is shut down first, which applies what is pending, as the end of its process alone does not.
+// checkPending finds disks that the VM has only until its next start: PVE removes the disks that are in force, and all other checks are about the
+// disks that the VM is to have. A running VM is shut down first, which applies pending changes. The end of its process alone does not apply them.
 func (a *restoring) checkPending(context.Context) (string, error) {
 	if a.status.Running() {
 		return "", nil
@@ -180,7 +179,7 @@ func (a *restoring) checkPending(context.Context) (string, error) {
 		strings.Join(waits, ", "), nil
 }
 
-// checkVolumes looks for disks of Volumes that would be destroyed, also of those that are gone.
+// checkVolumes finds disks of Volumes that would be destroyed, including Volumes that no longer exist.
 func (a *restoring) checkVolumes(ctx context.Context) (string, error) {
 	if no, err := a.kind.Volumes.CheckReplaceable(ctx, a.UUID, a.config, a.archive.Devices()); no != "" || err != nil {
 		return no, err
@@ -188,8 +187,8 @@ func (a *restoring) checkVolumes(ctx context.Context) (string, error) {
 	return volumes.CheckHandedReplaceable(a.machine, qemu.State{Config: a.config, Active: a.inForce}, a.Ref.VMID, a.archive.Devices())
 }
 
-// checkDisks looks for disks that would be removed and may not be what the backup has of them: they took the
-// place of another one, or were moved. A drive of cloud-init's cannot be made a second time.
+// checkDisks finds disks that would be removed and may not be the same disks as in the backup: they replaced another disk, or were moved. A
+// cloud-init drive cannot be created a second time.
 func (a *restoring) checkDisks(context.Context) (string, error) {
 	made := a.archive.Devices()
 	var others []string
@@ -210,7 +209,8 @@ func (a *restoring) checkDisks(context.Context) (string, error) {
 	return "", nil
 }
 
-// checkSafety refuses to remove disks that the safety backup would not have, unless their removal is asked for. What is in force counts for a backup.
+// checkSafety refuses to remove disks that the safety backup would not have, unless their removal is requested. A backup contains the configuration
+// in force.
 func (a *restoring) checkSafety(context.Context) (string, error) {
 	if a.spec.SafetyBackup == nil || a.Record.Taken || ptr.Deref(a.spec.ReplaceDisks, false) {
 		return "", nil
@@ -228,8 +228,8 @@ func (a *restoring) checkSafety(context.Context) (string, error) {
 		"and bios: ovmf for that of EFI, leave out safetyBackup, or set replaceDisks if that is wanted: " + strings.Join(lacks, ", "), nil
 }
 
-// checkShared looks for disks that would be removed while another VM has them attached, before the VM is shut down or backed up for nothing. They are
-// looked at once more when the safety backup is there.
+// checkShared finds disks that would be removed while another VM has them attached, before the VM is shut down or backed up in vain. They are checked
+// again once the safety backup exists.
 func (a *restoring) checkShared(ctx context.Context) (string, error) {
 	if a.Record.Safety != "" {
 		return "", nil
@@ -237,8 +237,8 @@ func (a *restoring) checkShared(ctx context.Context) (string, error) {
 	return a.shared(ctx)
 }
 
-// shared says which VM uses a disk that would be removed, since PVE does not look. If that cannot be seen, it is an error before anything was done, and is
-// refused later: a VM would stay off for as long as a node does that has nothing to do with it.
+// shared returns which VM uses a disk that would be removed, because PVE does not check that. If it cannot be determined, shared returns an error as
+// long as nothing was done, and a refusal later. Otherwise an unrelated offline node would keep the VM off.
 func (a *restoring) shared(ctx context.Context) (string, error) {
 	var volumes []string
 	for _, device := range a.archive.Devices() {
@@ -256,7 +256,7 @@ func (a *restoring) shared(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// unseen says what to do about nodes that cannot be asked which VMs use a disk, and how things are left.
+// unseen returns what to do about nodes that cannot be asked which VMs use a disk, and the state in which the VM is left.
 func (a *restoring) unseen(err error) string {
 	why := err.Error() + "; nothing was restored: ask again once the node is back, or the configurations of its VMs are moved or removed"
 	if a.Record.Taken {
@@ -268,7 +268,7 @@ func (a *restoring) unseen(err error) string {
 	return why
 }
 
-// leftOut reports whether a backup leaves out what is at a device. The drive of cloud-init, which is created again, is no loss.
+// leftOut reports whether a backup leaves out what is at a device. The cloud-init drive, which is created again, is no loss.
 func leftOut(c qemu.Config, device string) bool {
 	d, err := proxmox.ParseDisk(c[device])
 	switch {
@@ -280,8 +280,7 @@ func leftOut(c qemu.Config, device string) bool {
 	return d.CDROM() || d.Options.Get("backup") == "0"
 }
 
-// disk is a volume without the base that a linked clone stands on, and without its format: a restore makes whole
-// volumes, in the format that the storage has.
+// disk returns a volume without the base of a linked clone, and without its format: a restore creates full volumes, in the format of the storage.
 func disk(volume string) string {
 	storage, name, _ := strings.Cut(volume, ":")
 	name = path.Base(name)
@@ -293,7 +292,7 @@ func cloudInit(c qemu.Config, device string) bool {
 	return err == nil && d.CloudInit()
 }
 
-// owned is the volume of a device that goes with the VM; empty for none.
+// owned returns the volume of a device that is removed with the VM, or an empty string if there is none.
 func (a *restoring) owned(device string) string {
 	volume := a.config.Volume(device)
 	if slices.Contains(a.config.OwnVolumes(a.Ref.VMID), volume) {
@@ -302,7 +301,7 @@ func (a *restoring) owned(device string) string {
 	return ""
 }
 
-// checkStorages looks whether the disks can be put on their storages, and fit there when those are removed that the VM has.
+// checkStorages checks whether the disks can be put on their storages, and fit there once the VM's present disks are removed.
 func (a *restoring) checkStorages(ctx context.Context) (string, error) {
 	storages, err := a.kind.Inventory.Storages(ctx)
 	if err != nil {
@@ -326,7 +325,7 @@ func (a *restoring) checkStorages(ctx context.Context) (string, error) {
 	return strings.Join(fits.Rejections, "; "), err
 }
 
-// growth is what a disk takes of its storage.
+// growth returns the space that a disk takes on its storage.
 func growth(c qemu.Config, device string) qemu.Growth {
 	d, err := proxmox.ParseDisk(c[device])
 	if err != nil {
@@ -336,7 +335,7 @@ func growth(c qemu.Config, device string) qemu.Growth {
 	return qemu.Growth{Name: device, Storage: d.Storage(), Size: size, More: size}
 }
 
-// checkPrivileges names what is missing.
+// checkPrivileges returns which privileges are missing.
 func (a *restoring) checkPrivileges(ctx context.Context) (string, error) {
 	vm := "/vms/" + strconv.Itoa(a.Ref.VMID)
 	needs, err := a.archive.Privileges(ctx, a.kind.Finder.Checks, a.Ref.Node)
@@ -350,7 +349,8 @@ func (a *restoring) checkPrivileges(ctx context.Context) (string, error) {
 	return refusal(a.kind.Finder.Checks.CheckPrivileges(ctx, fmt.Sprintf("restore VM %d in place", a.Ref.VMID), needs))
 }
 
-// checkRoom asks the quota for what the backup has more than the VM, after all else: what it lets have is taken from others.
+// checkRoom requests room in the quota for the resources that the backup has in excess of the VM. It is the last check, because it reserves room that
+// others could have.
 func (a *restoring) checkRoom(ctx context.Context) (string, error) {
 	return a.kind.Room(ctx, a.archive.Config)
 }

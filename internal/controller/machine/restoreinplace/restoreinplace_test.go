@@ -120,7 +120,7 @@ func (l *lab) connect(by proxmox.Credentials) *proxmox.Client {
 	return c
 }
 
-// must fails the test if something fails that others do.
+// must fails the test if an auxiliary call fails.
 func (l *lab) must(err error) {
 	l.Helper()
 	if err != nil {
@@ -128,7 +128,7 @@ func (l *lab) must(err error) {
 	}
 }
 
-// ended waits for the end of a task of somebody.
+// ended waits for the end of another user's task.
 func (l *lab) ended(u proxmox.UPID, err error) {
 	l.Helper()
 	l.must(err)
@@ -156,12 +156,12 @@ func (l *lab) backedUp() {
 	})
 }
 
-// edit the VM behind everybody's back.
+// edit edits the VM without a sign to others.
 func (l *lab) edit(change func(*simulator.Guest)) {
 	l.Edit(func(s *simulator.State) { change(s.Guests[ref.VMID]) })
 }
 
-// backup that the VM has.
+// backup changes the backup of the VM.
 func (l *lab) backup(change func(*simulator.Volume)) {
 	l.Edit(func(s *simulator.State) { change(s.Volume("pve1", l.volume)) })
 }
@@ -183,7 +183,7 @@ func (l *lab) settled() {
 
 func (l *lab) spec() *v1alpha1.MachineRestoreInPlace { return l.m.Spec.ForProvider.RestoreInPlace }
 
-// is checks the state of the record, with words of its message, and how often the restore was called.
+// is checks the state of the record, words of its message, and how often the restore was called.
 func (l *lab) is(state v1alpha1.MachineActState, calls int, words ...string) {
 	l.Helper()
 	for _, w := range words {
@@ -207,7 +207,7 @@ func (l *lab) is(state v1alpha1.MachineActState, calls int, words ...string) {
 
 func (l *lab) started() { l.ended(l.root.Start(l.Context(), ref)) }
 
-// TestRefused has what cannot be done be refused for good, before any call that changes something.
+// TestRefused checks that an impossible request is permanently refused, before any call that changes something.
 func TestRefused(t *testing.T) {
 	inHA := func(l *lab, state string) {
 		l.Edit(func(s *simulator.State) { s.HA["vm:500"] = &simulator.HAResource{State: state} })
@@ -373,21 +373,21 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// borrowed has another VM attach a disk of the VM.
+// borrowed attaches a disk of the VM to another VM.
 func (l *lab) borrowed() {
 	l.Helper()
 	l.ended(l.root.Create(l.Context(), proxmox.Ref{Node: "pve1", VMID: 600}, proxmox.Params{"name": "db", "memory": "64"}))
 	l.Edit(func(s *simulator.State) { s.Guests[600].Config["virtio3"] = s.Guests[ref.VMID].Config["scsi0"] })
 }
 
-// efi gives the VM a disk of EFI, which its backup has, and the firmware.
+// efi gives the VM an EFI disk, which its backup has, and the firmware.
 func (l *lab) efi(bios string) {
 	const volume = "local-lvm:vm-500-disk-9,size=4M"
 	l.edit(func(g *simulator.Guest) { g.Config["efidisk0"], g.Config["bios"] = volume, bios })
 	l.backup(func(v *simulator.Volume) { v.Backup.Config["efidisk0"], v.Backup.Config["bios"] = volume, "ovmf" })
 }
 
-// TestSafetyHas has the safety backup be made if nothing is lost that it does not have, or that is asked for.
+// TestSafetyHas checks that the safety backup is created if it contains everything that would be lost, or the loss is requested.
 func TestSafetyHas(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -424,7 +424,7 @@ func TestSafetyHas(t *testing.T) {
 	}
 }
 
-// TestWaits has a VM that is locked, or is another one, left alone. Nothing is refused for good.
+// TestWaits checks that a VM that is locked, or is another VM, is left alone. Nothing is permanently refused.
 func TestWaits(t *testing.T) {
 	for option, value := range map[string]string{"lock": "backup", "smbios1": "uuid=" + other} {
 		l := newLab(t)
@@ -436,8 +436,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestRestore shuts the VM down, makes a backup of it, and puts it back.
-// TestWaitsForLock has the call or its task get no lock of the VM, as PVE holds it for a moment after a stop: it is made again, since it has done nothing.
+// TestWaitsForLock keeps the lock of the VM from the call or its task, as PVE holds it for a moment after a stop: the call is repeated, because it
+// has done nothing.
 func TestWaitsForLock(t *testing.T) {
 	const noLock = "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout"
 	cases := map[string]struct {
@@ -487,6 +487,7 @@ func TestWaitsForLock(t *testing.T) {
 	}
 }
 
+// TestRestore shuts the VM down, creates a backup of it, and restores it.
 func TestRestore(t *testing.T) {
 	l := newLab(t)
 	l.started()
@@ -535,7 +536,7 @@ func (l *lab) machines() *namespaced.MachineList {
 	return &namespaced.MachineList{}
 }
 
-// TestSafety has nothing restored without a safety backup of the VM as it is now, if one is asked for.
+// TestSafety checks that nothing is restored without a safety backup of the current VM, if one is requested.
 func TestSafety(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -604,7 +605,7 @@ func (l *lab) onCeph() {
 	l.backedUp()
 }
 
-// lost has the node of another VM go down, or be removed with the configuration of that VM left.
+// lost takes the node of another VM down, or removes it while the configuration of that VM remains.
 func (l *lab) lost(removed bool) {
 	l.PowerOff("pve3")
 	if removed {
@@ -612,7 +613,7 @@ func (l *lab) lost(removed bool) {
 	}
 }
 
-// TestUnseen has it not be seen whether another VM uses a disk, since the node of that has gone down in between: what was begun is not kept waiting for that,
+// TestUnseen hides whether another VM uses a disk, because the node of that VM has gone down meanwhile: what was begun does not wait for that node
 // with the VM off.
 func TestUnseen(t *testing.T) {
 	cases := map[string]struct {
@@ -674,7 +675,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestUnseenFirst has a restore of a VM that is off wait for the node of another VM that may use a disk, since nothing was done.
+// TestUnseenFirst checks that a restore of a VM that is off waits for the node of another VM that may use a disk, because nothing was done.
 func TestUnseenFirst(t *testing.T) {
 	l := newLab(t)
 	l.onCeph()
@@ -689,7 +690,7 @@ func TestUnseenFirst(t *testing.T) {
 	l.is(v1alpha1.ActSucceeded, 1)
 }
 
-// TestSafetyStorage has the storage of the safety backup named by a Storage.
+// TestSafetyStorage names the storage of the safety backup by a Storage.
 func TestSafetyStorage(t *testing.T) {
 	l := newLab(t)
 	l.spec().AllowRunning, l.spec().SafetyBackup = new(true), &v1alpha1.MachineSafetyBackup{StorageRef: &v1alpha1.Reference{Name: "backups"}}
@@ -703,7 +704,7 @@ func TestSafetyStorage(t *testing.T) {
 	}
 }
 
-// TestStorage has the storage of the disks named by a Storage.
+// TestStorage names the storage of the disks by a Storage.
 func TestStorage(t *testing.T) {
 	l := newLab(t)
 	l.spec().StorageRef = &v1alpha1.Reference{Name: "fast"}
@@ -718,7 +719,7 @@ func TestStorage(t *testing.T) {
 	}
 }
 
-// taken has the safety backup noted before the restore, which had to wait for its turn.
+// taken records the safety backup before the restore, which had to wait for its turn.
 func (l *lab) taken(b *namespaced.Backup) {
 	l.Helper()
 	l.must(l.kube.Update(l.Context(), b))
@@ -767,8 +768,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestNodeGone has the node go down that restores the VM, whose configuration is moved to another one. The task is waited for, until the node is no member of
-// the cluster any more.
+// TestNodeGone takes the node down that restores the VM, whose configuration is moved to another node. The task is waited for until the node is no
+// longer a member of the cluster.
 func TestNodeGone(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -37,11 +37,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 )
 
-// longestObject is the longest name of an object.
+// longestObject is the maximum length of the name of an object.
 const longestObject = 253
 
-// SafetyName returns the name of the Backup that is made before the restore of a token: that of the Machine, and
-// the hash of its UID and the token.
+// SafetyName returns the name of the Backup that is created before the restore of a token: the name of the Machine, and the hash of its UID and the token.
 func SafetyName(m resource.Managed, token string) string {
 	sum := sha256.Sum256([]byte(string(m.GetUID()) + "/" + token))
 	end := "-before-restore-" + hex.EncodeToString(sum[:])[:8]
@@ -49,8 +48,8 @@ func SafetyName(m resource.Managed, token string) string {
 	return strings.TrimRight(name[:min(len(name), longestObject-len(end))], "-.") + end
 }
 
-// makeSafety has the safety backup made, by a Backup, and reports whether it is there. A provider that is killed
-// meanwhile finds it again by its name, which was noted before.
+// makeSafety creates the safety backup by a Backup, and reports whether it exists. A provider that is killed meanwhile finds it again by its name,
+// which was recorded before.
 func (a *restoring) makeSafety(ctx context.Context) (bool, error) {
 	r, name := a.Record, SafetyName(a.machine, a.Record.Token)
 	b, err := a.kind.Finder.Get(ctx, client.ObjectKey{Namespace: a.machine.GetNamespace(), Name: name})
@@ -80,7 +79,7 @@ func (a *restoring) isSafety(b restore.Backup) bool {
 	return ptr.Deref(b.Parameters().Machine, "") == a.machine.GetName() && (of == "" || strings.EqualFold(of, a.UUID))
 }
 
-// createSafety makes the Backup, after its name is noted. It is protected, so that no retention removes it.
+// createSafety creates the Backup, after its name is recorded. It is protected, so that no retention removes it.
 func (a *restoring) createSafety(ctx context.Context, name string) error {
 	if a.Record.Safety == "" {
 		a.Record.Safety = name

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A Client does to PVE what a rollback needs done.
+// A Client makes the calls to PVE that a rollback needs.
 type Client interface {
 	act.Client
 
@@ -40,20 +40,18 @@ type Client interface {
 	RollbackSnapshot(ctx context.Context, ref proxmox.Ref, o proxmox.RollbackOptions) (proxmox.UPID, error)
 }
 
-// A request is what is asked for.
+// A request describes the requested rollback.
 type request struct {
 	Token string
 
-	// Snapshot to go back to, by its name in PVE, and when it was Taken; zero if that
-	// does not matter.
+	// Snapshot is the name in PVE of the snapshot to go back to. Taken is when it was taken, or zero if that does not matter.
 	Snapshot string
 	Taken    time.Time
 
-	// Problem is why there is no such snapshot; empty if there may be one.
+	// Problem is why there is no such snapshot, or empty if there may be one.
 	Problem string
 
-	// AllowRunning lets a VM be stopped that runs. Safety takes a snapshot first, and Start
-	// starts a VM that ran.
+	// AllowRunning allows a running VM to be stopped. Safety takes a snapshot first, and Start starts a VM that ran.
 	AllowRunning, Safety, Start bool
 }
 
@@ -65,22 +63,22 @@ type rollback struct {
 	allows   func(qemu.Config) error
 	room     func(context.Context, qemu.Config) (string, error)
 
-	// What preflight has found.
+	// The results of preflight.
 	tree     proxmox.SnapshotTree
 	snapshot proxmox.Snapshot
 	config   qemu.Config
 	running  bool
 }
 
-// The types of the tasks, and what locks the VM once a rollback has begun.
+// The types of the tasks, and the lock of the VM once a rollback has begun.
 const (
 	taskSnapshot = "qmsnapshot"
 	taskRollback = "qmrollback"
 	taskLock     = "rollback"
 )
 
-// next makes the next call for a request, and returns the task that it has started: of the
-// safety snapshot, and then of the rollback. What cannot be done is refused for good.
+// next makes the next call for a request, and returns the task that it has started: first that of the safety snapshot, and then that of the rollback.
+// A request that cannot be carried out is refused permanently.
 func (a *rollback) next(ctx context.Context, q request) (proxmox.UPID, error) {
 	if _, err := a.CheckVM(ctx); err != nil {
 		return "", err
@@ -113,7 +111,7 @@ func (a *rollback) takeSafety(ctx context.Context, q request) (proxmox.UPID, err
 	})
 }
 
-// goBack asks for the rollback.
+// goBack requests the rollback.
 func (a *rollback) goBack(ctx context.Context, q request) (proxmox.UPID, error) {
 	r := a.Record
 	r.Enter(v1alpha1.ActRollingBack, "", a.Now())
@@ -122,23 +120,23 @@ func (a *rollback) goBack(ctx context.Context, q request) (proxmox.UPID, error) 
 	})
 }
 
-// sentence says in one why something has failed.
+// sentence returns in one sentence why something has failed.
 func sentence(err error) string {
 	_, s := proxmox.SnapshotFailure(err)
 	return s
 }
 
-// settle finds out what became of a call that was noted, and notes that. It starts nothing.
+// settle determines the result of a recorded call, and records it. It starts nothing.
 func (a *rollback) settle(ctx context.Context) error {
 	return a.Settle(ctx, act.End{Type: taskSnapshot, Settle: a.settleSafety}, act.End{Type: taskRollback, Settle: a.settleRollback})
 }
 
-// seenSoon is how long after its call the end of a rollback has to be seen, so that nobody can have unlocked the VM since.
+// seenSoon is how soon after its call the end of a rollback must be seen to exclude that an administrator has unlocked the VM since.
 const seenSoon = time.Minute
 
-// settleRollback notes how the rollback has ended. PVE takes the lock of the VM's file before it does anything, and again after
-// the disks have gone back (PVE::AbstractConfig, snapshot_rollback). In between the configuration is locked, and stays so if
-// the task fails then: one that has got no lock and has not left that has done nothing.
+// settleRollback records how the rollback has ended. PVE takes the lock of the VM's file before it does anything, and again after the disks have gone
+// back (PVE::AbstractConfig, snapshot_rollback). In between the configuration is locked, and remains locked if the task then fails. A task that got
+// no lock and left no such lock has therefore done nothing.
 func (a *rollback) settleRollback(ctx context.Context, t *proxmox.Task) error {
 	r := a.Record
 	switch {
@@ -165,8 +163,7 @@ func (a *rollback) settleRollback(ctx context.Context, t *proxmox.Task) error {
 	return nil
 }
 
-// settleSafety notes how the safety snapshot has ended. One that was not begun is taken
-// anew, which loses nothing.
+// settleSafety records how the safety snapshot has ended. A snapshot that was not begun is taken again, which loses nothing.
 func (a *rollback) settleSafety(ctx context.Context, t *proxmox.Task) error {
 	r := a.Record
 	tree, err := a.pve.SnapshotTree(ctx, a.Ref)

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package rollback puts a VM back to a snapshot, at most once for each token. kind.go has what a
-// Machine asks for, preflight.go what keeps a rollback from being done, and act.go does it.
+// Package rollback rolls a VM back to a snapshot, at most once for each token. kind.go reads the request of a Machine, preflight.go checks whether
+// the rollback can be done, and act.go does it.
 package rollback
 
 import (
@@ -45,13 +45,13 @@ type Kind struct {
 	Client   Client
 	Storages func(context.Context) ([]proxmox.Storage, error)
 
-	// Allows is an error if the VM may not have a configuration that it is to go back to.
+	// Allows returns an error if the VM may not have a configuration that it is to go back to.
 	Allows func(qemu.Config) error
 
-	// Room says why a quota has no room for a configuration that the VM is to go back to; empty if it has.
+	// Room returns why a quota has no room for a configuration that the VM is to go back to, or an empty string if it has.
 	Room func(context.Context, qemu.Config) (string, error)
 
-	// NoSafety is why no safety snapshot may be taken; empty if one may.
+	// NoSafety is why no safety snapshot may be taken, or empty if one may be taken.
 	NoSafety string
 }
 
@@ -71,7 +71,7 @@ func (Kind) Asked(m object.Machine) *act.Asked {
 	return &act.Asked{Token: s.Token, Target: s.Snapshot, AllowRunning: ptr.Deref(s.AllowRunning, false)}
 }
 
-// Shown returns the record of a rollback as far as the status tells.
+// Shown returns the record of a rollback as far as the status shows it.
 func (Kind) Shown(m object.Machine) *act.Record {
 	o := m.Observation().Rollback
 	if o == nil {
@@ -94,7 +94,7 @@ func (Kind) Show(m object.Machine, r *act.Record) {
 	m.Observation().Rollback = o
 }
 
-// Settle finds out what became of a call that was noted.
+// Settle determines the result of a recorded call.
 func (k Kind) Settle(ctx context.Context, m object.Machine, r *act.Record) error {
 	return k.on(m, r).settle(ctx)
 }
@@ -112,7 +112,7 @@ func (k Kind) on(m object.Machine, r *act.Record) *rollback {
 	return &rollback{Act: k.On(m, k.Client, r), pve: k.Client, storages: k.Storages, allows: k.Allows, room: k.Room}
 }
 
-// request is what the spec asks for.
+// request returns the request of the spec.
 func (k Kind) request(ctx context.Context, m object.Machine, r *act.Record) (request, error) {
 	s := ptr.Deref(m.Parameters().Rollback, v1alpha1.MachineRollback{Snapshot: r.Target})
 	q := request{
@@ -131,8 +131,7 @@ type snapshotResource interface {
 	Observation() *v1alpha1.SnapshotObservation
 }
 
-// resolve finds the name in PVE of a Snapshot of the Machine's scope and namespace. What is
-// none is the name itself.
+// resolve finds the name in PVE of a Snapshot of the Machine's scope and namespace. If there is no such Snapshot, the name is used as it is.
 func (k Kind) resolve(ctx context.Context, m object.Machine, name string, q *request) error {
 	if q.Snapshot = name; q.Problem != "" {
 		return nil

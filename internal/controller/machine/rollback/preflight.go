@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// preflight returns why the rollback cannot be done; empty if it can.
+// preflight returns why the rollback cannot be done, or an empty string if it can.
 func (a *rollback) preflight(ctx context.Context, q request) (string, error) {
 	for _, check := range []func(context.Context, request) (string, error){
 		a.checkSnapshot, a.checkRunning, a.checkStorages, a.checkSafety, a.checkPrivileges, a.checkRoom,
@@ -39,8 +39,8 @@ func (a *rollback) preflight(ctx context.Context, q request) (string, error) {
 	return "", nil
 }
 
-// checkSnapshot reads the snapshot. It must be whole, and of the VM as this Machine's: a VM
-// that went back to another UUID would be nobody's.
+// checkSnapshot reads the snapshot. It must be complete, and have the UUID of this Machine's VM: a VM that went back to another UUID would no longer
+// belong to a Machine.
 func (a *rollback) checkSnapshot(ctx context.Context, q request) (string, error) {
 	var err error
 	if a.tree, err = a.pve.SnapshotTree(ctx, a.Ref); err != nil {
@@ -70,7 +70,7 @@ func (a *rollback) checkSnapshot(ctx context.Context, q request) (string, error)
 	return "", nil
 }
 
-// checkRunning reads whether the VM runs, which PVE does not ask before it stops it.
+// checkRunning reads whether the VM runs, which PVE does not check before it stops it.
 func (a *rollback) checkRunning(ctx context.Context, q request) (string, error) {
 	s, err := a.pve.Status(ctx, a.Ref)
 	if err != nil {
@@ -88,13 +88,13 @@ func (a *rollback) checkRunning(ctx context.Context, q request) (string, error) 
 	return "", nil
 }
 
-// newestOnly are the types of storages that only go back to the newest snapshot of a volume.
-// Others may do so by their options: then the task fails before it changes anything.
+// newestOnly reports whether a type of storage only goes back to the newest snapshot of a volume. Other types may do so because of their options:
+// then the task fails before it changes anything.
 func newestOnly(storage string) bool {
 	return slices.Contains([]string{"zfspool", "zfs", "lvm"}, storage)
 }
 
-// checkStorages looks for volumes that can go back to their newest snapshot only.
+// checkStorages finds volumes that can only go back to their newest snapshot.
 func (a *rollback) checkStorages(ctx context.Context, q request) (string, error) {
 	storages, err := a.storages(ctx)
 	if err != nil {
@@ -121,8 +121,7 @@ func (a *rollback) checkStorages(ctx context.Context, q request) (string, error)
 	return "", nil
 }
 
-// laterSnapshot returns the name of a snapshot of a volume that was taken after the one to go
-// back to; empty for none.
+// laterSnapshot returns the name of a snapshot of a volume that was taken after the one to go back to, or an empty string if there is none.
 func (a *rollback) laterSnapshot(ctx context.Context, volume string) (string, error) {
 	for _, s := range a.tree.Snapshots {
 		if s.Name == a.snapshot.Name || !s.Time.After(a.snapshot.Time) && s.Parent != a.snapshot.Name {
@@ -139,7 +138,7 @@ func (a *rollback) laterSnapshot(ctx context.Context, volume string) (string, er
 	return "", nil
 }
 
-// checkSafety reads whether the safety snapshot can be taken, or is there.
+// checkSafety reads whether the safety snapshot can be taken, or exists.
 func (a *rollback) checkSafety(ctx context.Context, q request) (string, error) {
 	if !q.Safety {
 		return "", nil
@@ -160,7 +159,7 @@ func (a *rollback) checkSafety(ctx context.Context, q request) (string, error) {
 	return "no safety snapshot can be taken: the storage of a disk of the VM has no snapshots", nil
 }
 
-// checkPrivileges names what is missing.
+// checkPrivileges returns which privileges are missing.
 func (a *rollback) checkPrivileges(ctx context.Context, q request) (string, error) {
 	path := fmt.Sprintf("/vms/%d", a.Ref.VMID)
 	needs := []proxmox.Privilege{{Path: path, Names: []string{"VM.Snapshot", "VM.Snapshot.Rollback"}}}
@@ -177,11 +176,11 @@ func (a *rollback) checkPrivileges(ctx context.Context, q request) (string, erro
 	return "", err
 }
 
-// starts reports whether the call asks for a start: of a VM that ran, unless PVE starts it
-// anyway.
+// starts reports whether the call asks PVE to start a VM that ran, unless PVE starts it anyway.
 func (a *rollback) starts(q request) bool { return q.Start && a.running && !a.snapshot.Memory }
 
-// checkRoom asks the quota for what the snapshot has more than the VM. It is the last check, since it reserves room that others could have.
+// checkRoom requests room in the quota for the resources that the snapshot has in excess of the VM. It is the last check, because it reserves room
+// that others could have.
 func (a *rollback) checkRoom(ctx context.Context, _ request) (string, error) {
 	return a.room(ctx, a.config)
 }

@@ -83,7 +83,7 @@ func (l *lab) connect(by proxmox.Credentials) *proxmox.Client {
 	return c
 }
 
-// must fails the test if something fails that others do.
+// must fails the test if an auxiliary call fails.
 func (l *lab) must(err error) {
 	l.Helper()
 	if err != nil {
@@ -91,7 +91,7 @@ func (l *lab) must(err error) {
 	}
 }
 
-// ended waits for the end of a task of somebody.
+// ended waits for the end of another user's task.
 func (l *lab) ended(u proxmox.UPID, err error) {
 	l.Helper()
 	l.must(err)
@@ -118,7 +118,7 @@ func (l *lab) started() {
 	l.ended(l.root.Start(l.Context(), ref))
 }
 
-// edit the VM behind everybody's back.
+// edit edits the VM without a sign to others.
 func (l *lab) edit(change func(*simulator.Guest)) {
 	l.Edit(func(s *simulator.State) { change(s.Guests[ref.VMID]) })
 }
@@ -138,7 +138,7 @@ func (l *lab) settled() {
 	l.must(l.act.settle(l.Context()))
 }
 
-// is checks the state of the record, with words of its message.
+// is checks the state of the record, and words of its message.
 func (l *lab) is(state v1alpha1.MachineActState, words ...string) {
 	l.Helper()
 	r := l.act.Record
@@ -152,7 +152,7 @@ func (l *lab) is(state v1alpha1.MachineActState, words ...string) {
 	}
 }
 
-// calls that the provider has made: paths below that of the snapshots.
+// calls returns the calls that the provider has made, as paths below that of the snapshots.
 func (l *lab) calls() []string {
 	var all []string
 	for _, r := range l.Requests() {
@@ -179,7 +179,7 @@ func (l *lab) running() bool {
 
 func back() request { return request{Token: "1", Snapshot: "s1"} }
 
-// storagesAs has all storages be of a type.
+// storagesAs sets the type of all storages.
 func (l *lab) storagesAs(kind string) {
 	l.act.storages = func(ctx context.Context) ([]proxmox.Storage, error) {
 		all, err := l.root.Storages(ctx)
@@ -190,8 +190,7 @@ func (l *lab) storagesAs(kind string) {
 	}
 }
 
-// TestRefused has what cannot be done be refused for good, before any call that changes
-// something.
+// TestRefused checks that an impossible request is permanently refused, before any call that changes something.
 func TestRefused(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -292,7 +291,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestWaits has a VM that is locked, or is another one, left alone. Nothing is refused for good.
+// TestWaits checks that a VM that is locked, or is another VM, is left alone. Nothing is permanently refused.
 func TestWaits(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -327,7 +326,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// incomplete is a client of a cluster whose snapshots are not whole.
+// incomplete is a client of a cluster whose snapshots are incomplete.
 type incomplete struct{ Client }
 
 func (c incomplete) SnapshotTree(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error) {
@@ -368,7 +367,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestPower has a VM that ran run after, or not.
+// TestPower checks whether a VM that ran runs afterwards.
 func TestPower(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
@@ -397,7 +396,7 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// TestLostAnswer loses the answers of both calls, which are not made again.
+// TestLostAnswer loses the answers of both calls, which are not repeated.
 func TestLostAnswer(t *testing.T) {
 	l, q := newLab(t, "9.2"), back()
 	safely(&q)
@@ -417,7 +416,7 @@ func TestLostAnswer(t *testing.T) {
 	l.called("", "/s1/rollback")
 }
 
-// slow is a client that gives up its calls after as long as one may take by default, which may end the reconcile.
+// slow is a client that gives up its calls after the default timeout, which may end the reconcile.
 type slow struct {
 	Client
 
@@ -440,7 +439,7 @@ func (c slow) RollbackSnapshot(ctx context.Context, ref proxmox.Ref, o proxmox.R
 	return c.Client.RollbackSnapshot(ctx, ref, o)
 }
 
-// lose the next call of a request before it has done anything, until the time that a reconcile has is over, and look at it half a minute later.
+// lose loses the next call of a request before it has done anything, until the time of the reconcile is over, and settles half a minute later.
 func (l *lab) lose(q request) {
 	l.Helper()
 	ctx, end := context.WithCancel(l.Context())
@@ -459,7 +458,7 @@ func (l *lab) lose(q request) {
 	}
 }
 
-// TestLostLate has the calls carried out a while after their answers were lost: what they do is the request's.
+// TestLostLate carries out the calls a while after their answers were lost: what they do belongs to the request.
 func TestLostLate(t *testing.T) {
 	l, q := newLab(t, "9.2"), back()
 	safely(&q)
@@ -485,8 +484,7 @@ func TestLostLate(t *testing.T) {
 	l.called("", "", "/s1/rollback", "/s1/rollback")
 }
 
-// TestLostCall loses the calls. The safety snapshot is taken again, and the rollback is not
-// repeated.
+// TestLostCall loses the calls. The safety snapshot is taken again, and the rollback is not repeated.
 func TestLostCall(t *testing.T) {
 	l, q := newLab(t, "9.2"), back()
 	safely(&q)
@@ -504,7 +502,7 @@ func TestLostCall(t *testing.T) {
 	l.called("", "", "/s1/rollback")
 }
 
-// TestFails has tasks and calls fail: nothing is repeated.
+// TestFails lets tasks and calls fail: nothing is repeated.
 func TestFails(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -548,7 +546,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestWaitsForLock has tasks get no lock of the VM, as PVE holds it for a moment: what has done nothing is done again, and nothing else is.
+// TestWaitsForLock keeps the lock of the VM from tasks, as PVE holds it for a moment: only a call that has done nothing is repeated.
 func TestWaitsForLock(t *testing.T) {
 	const noLock = "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout"
 	cases := map[string]struct {
@@ -609,8 +607,8 @@ func TestSafetyName(t *testing.T) {
 	}
 }
 
-// TestNodeGone has the node go down that works for a rollback, whose VM's configuration is moved to another one. Its task is waited for, until the node is no
-// member of the cluster any more.
+// TestNodeGone takes the node down that works for a rollback, whose VM's configuration is moved to another node. Its task is waited for until the
+// node is no longer a member of the cluster.
 func TestNodeGone(t *testing.T) {
 	cases := map[string]struct {
 		reason string

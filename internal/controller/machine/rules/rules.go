@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package rules keeps the rules of high availability that the placement of Machines asks for.
-// Package harules decides which these are.
+// Package rules keeps the rules of high availability that the placement of Machines asks for. Package harules determines them.
 package rules
 
 import (
@@ -40,14 +39,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A Client is what changes the rules.
+// A Client changes the rules.
 type Client interface {
 	AddHARule(ctx context.Context, r proxmox.HARule) error
 	ChangeHARule(ctx context.Context, r proxmox.HARule) error
 	RemoveHARule(ctx context.Context, r proxmox.HARule) error
 }
 
-// An Inventory knows the rules, and what they are about.
+// An Inventory reads the rules, and the objects that they refer to.
 type Inventory interface {
 	HARules(ctx context.Context, maxAge time.Duration) (proxmox.HARules, error)
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
@@ -59,14 +58,14 @@ type Keeper struct {
 	Client    Client
 	Inventory Inventory
 
-	// Members returns what shares the cluster.
+	// Members returns the objects that share the cluster.
 	Members func(ctx context.Context) (*scheduler.Members, error)
 
-	// GuestCounts makes what reports whether a guest counts as the VM of a Machine that names its VMID. Nil has all count.
+	// GuestCounts returns a function that reports whether a guest counts as the VM of a Machine that names its VMID. If it is nil, all count.
 	GuestCounts func(ctx context.Context) func(resource.Managed, proxmox.Guest) bool
 }
 
-// guestCounts makes what reports whether a guest counts as the VM of a Machine that names its VMID.
+// guestCounts returns a function that reports whether a guest counts as the VM of a Machine that names its VMID.
 func (k Keeper) guestCounts(ctx context.Context) func(resource.Managed, proxmox.Guest) bool {
 	if k.GuestCounts == nil {
 		return func(resource.Managed, proxmox.Guest) bool { return true }
@@ -74,7 +73,7 @@ func (k Keeper) guestCounts(ctx context.Context) func(resource.Managed, proxmox.
 	return k.GuestCounts(ctx)
 }
 
-// Rules is what is to be done about the rules of HA for a VM.
+// Rules holds the changes of HA's rules for a VM.
 type Rules struct {
 	harules.Desired
 
@@ -88,20 +87,19 @@ type Rules struct {
 	Rejections []string
 }
 
-// wantsRules reports whether the spec wants rules kept.
+// wantsRules reports whether the spec asks to keep rules.
 func wantsRules(p *v1alpha1.MachineParameters) bool {
 	ha := p.HighAvailability
 	return ha != nil && (ha.Enabled == nil || *ha.Enabled) && ptr.Deref(ha.Rules, "") == v1alpha1.HARulesPlacement
 }
 
-// removesRules reports whether the spec wants rules removed. Without the field they are left alone.
+// removesRules reports whether the spec asks to remove rules. Without the field they are left alone.
 func removesRules(p *v1alpha1.MachineParameters) bool {
 	ha := p.HighAvailability
 	return ha != nil && (ha.Enabled != nil && !*ha.Enabled || ptr.Deref(ha.Rules, "") == v1alpha1.HARulesNone)
 }
 
-// Read compares the rules of HA with those that the VM is to have. Rules that may be out of date are read again before they are
-// found to differ.
+// Read compares the rules of HA with those that the VM is to have. If rules that may be out of date differ, they are read again.
 func (k Keeper) Read(ctx context.Context, m object.Machine, id qemu.Identity, v *vmstate.VM) (Rules, error) {
 	r := Rules{Wanted: wantsRules(m.Parameters()) && !v.Template()}
 	r.Due = r.Wanted || removesRules(m.Parameters()) && m.GetAnnotations()[object.AnnotationHARules] != ""
@@ -132,7 +130,7 @@ func (k Keeper) Read(ctx context.Context, m object.Machine, id qemu.Identity, v 
 	return r, nil
 }
 
-// noRules returns what is desired of a VM that is to have no rules.
+// noRules returns the desired rules of a VM that is to have none.
 func noRules(m object.Machine, uuid string, vmid int) harules.Desired {
 	return harules.None(string(m.GetUID()), uuid, vmid, "provider-proxmox keeps this for Machine "+object.QualifiedName(m))
 }
@@ -164,7 +162,7 @@ func (k Keeper) desiredFor(ctx context.Context, m object.Machine, vmid int, node
 	return nil
 }
 
-// addMembers adds the Machines but one whose VMs may be put into rules, and notes the VMs of all.
+// addMembers adds the other Machines whose VMs may be put into rules, and records the VMs of all.
 func addMembers(
 	c *harules.Members, machines []object.Machine, guests []proxmox.Guest, self string, ours map[string]bool, has func(resource.Managed, proxmox.Guest) bool,
 ) {
@@ -207,7 +205,7 @@ func (r *Rules) Group(v *vmstate.VM) *string {
 	return nil
 }
 
-// Annotation returns the annotation by which others learn that they may put the VM into rules.
+// Annotation returns the annotation that permits other Machines to put the VM into rules.
 func (r *Rules) Annotation(m object.Machine, v *vmstate.VM) map[string]string {
 	vmid := strconv.Itoa(v.VMID)
 	if !r.Wanted || m.GetAnnotations()[object.AnnotationHARules] == vmid {
@@ -216,11 +214,10 @@ func (r *Rules) Annotation(m object.Machine, v *vmstate.VM) map[string]string {
 	return map[string]string{object.AnnotationHARules: vmid}
 }
 
-// maxSteps is more than any one VM takes. The rest waits for the next reconcile.
+// maxSteps is more than any single VM needs. The rest waits for the next reconcile.
 const maxSteps = 50
 
-// Apply makes the rules as desired. It reads the rules before each call, since PVE refuses a change if anything was changed in
-// between.
+// Apply changes the rules to the desired ones. It reads the rules before each call, because PVE refuses a change if anything was changed in between.
 func (k Keeper) Apply(ctx context.Context, a harules.Desired, due func(harules.Step) bool) error {
 	for range maxSteps {
 		has, err := k.Inventory.HARules(ctx, inventory.Fresh)
@@ -251,7 +248,7 @@ func (k Keeper) ApplyStep(ctx context.Context, s harules.Step) error {
 	return k.Client.RemoveHARule(ctx, s.Rule)
 }
 
-// Leave takes the VM out of the rules of HA before it is removed. A group of PVE 8 stays until its resource has gone with the VM.
+// Leave takes the VM out of the rules of HA before it is removed. A group of PVE 8 stays until its resource was removed with the VM.
 func (k Keeper) Leave(ctx context.Context, m object.Machine) error {
 	if m.GetAnnotations()[object.AnnotationHARules] == "" {
 		return nil
@@ -268,7 +265,7 @@ func (k Keeper) Leave(ctx context.Context, m object.Machine) error {
 	return errors.Wrap(err, "cannot take the VM out of the rules of high availability")
 }
 
-// Orphaned returns what removes the rules of a VM that is gone. Its VMID may belong to another Machine by now, whose rules stay.
+// Orphaned returns the steps that remove the rules of a VM that no longer exists. Its VMID may now belong to another Machine, whose rules stay.
 func (k Keeper) Orphaned(ctx context.Context, m object.Machine) ([]harules.Step, error) {
 	if m.GetAnnotations()[object.AnnotationHARules] == "" {
 		return nil, nil

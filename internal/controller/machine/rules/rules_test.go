@@ -41,7 +41,7 @@ import (
 
 const uuid = "11111111-2222-4333-8444-55555555555a"
 
-// A pve is a Client and an Inventory of two nodes. Old rules are what is known of them.
+// A pve is a Client and an Inventory of two nodes. Its old rules are the cached ones.
 type pve struct {
 	grouped    bool
 	old, rules []proxmox.HARule
@@ -103,7 +103,7 @@ func keeper(p *pve, machines ...object.Machine) Keeper {
 
 func vm() *vmstate.VM { return &vmstate.VM{Ref: proxmox.Ref{Node: "pve1", VMID: 100}} }
 
-// kept is the rule that the Machine's placement asks for, as a first Read finds it.
+// kept returns the rule that the Machine's placement asks for, as a first Read finds it.
 func kept(t *testing.T) proxmox.HARule {
 	t.Helper()
 	r, err := keeper(&pve{}).Read(t.Context(), machine(v1alpha1.HARulesPlacement, nil), qemu.Identity{UUID: uuid, VMID: 100}, vm())
@@ -184,7 +184,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadOthers has a rule name the VMs of those Machines alone that have them.
+// TestReadOthers checks that a rule only names the VMs of Machines that have them.
 func TestReadOthers(t *testing.T) {
 	for reason, tc := range map[string]struct {
 		has  bool
@@ -259,7 +259,7 @@ func TestAnnotation(t *testing.T) {
 	}
 }
 
-// A VM that goes leaves its rules, and a VMID that another Machine has got by then keeps those.
+// TestLeave checks that a VM that is removed leaves its rules, and that a VMID that another Machine has acquired meanwhile keeps them.
 func TestLeave(t *testing.T) {
 	rule := kept(t)
 	other := machine(v1alpha1.HARulesPlacement, nil)

@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/placement"
 )
 
-// DecisionAnnotation returns a decision as it is kept for the status.
+// DecisionAnnotation returns a decision as it is saved for the status.
 func DecisionAnnotation(d placement.Decision) string {
 	o := v1alpha1.MachinePlacementObservation{Node: d.Node, Reason: d.Reason}
 	for _, r := range d.Others {
@@ -37,7 +37,7 @@ func DecisionAnnotation(d placement.Decision) string {
 	return string(b)
 }
 
-// DecisionOf returns the decision about a Machine as it was kept, or nil.
+// DecisionOf returns the saved decision about a Machine, or nil.
 func DecisionOf(m object.Machine) *v1alpha1.MachinePlacementObservation {
 	o := &v1alpha1.MachinePlacementObservation{}
 	if err := json.Unmarshal([]byte(m.GetAnnotations()[object.AnnotationPlacement]), o); err != nil || o.Node == "" {

@@ -29,8 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// NodesOf returns the nodes of a cluster with what their ProxmoxNodes say of them. Of several for one
-// node, the strictest counts, and the labels of all.
+// NodesOf returns the nodes of a cluster along with the settings of their ProxmoxNodes. If there are several for one node, the strictest counts, and
+// the labels of all.
 func NodesOf(nodes []proxmox.Node, storages []proxmox.Storage, declared []Node) []placement.Node {
 	out := make([]placement.Node, 0, len(nodes))
 	for _, n := range nodes {
@@ -56,8 +56,8 @@ func NodesOf(nodes []proxmox.Node, storages []proxmox.Storage, declared []Node) 
 	return out
 }
 
-// thin reports whether a type of storage takes disks that use what is written to
-// them only. ZFS may be set not to, and then says itself that it is full.
+// thin reports whether disks on a type of storage only use the space that is written to. ZFS may be configured otherwise, and then reports itself
+// that it is full.
 func thin(storageType string) bool {
 	return slices.Contains([]string{"btrfs", "cephfs", "cifs", "dir", "glusterfs", "lvmthin", "nfs", "rbd", "zfspool"}, storageType)
 }

@@ -32,28 +32,28 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// populationAge is how old a population may be: changes of Machines, and what other providers decide, count after that.
+// populationAge is the maximum age of a population: changes of Machines, and decisions of other providers, count after that.
 const populationAge = time.Second
 
-// A View is what the node of a VM is chosen by.
+// A View is the input for the choice of a VM's node.
 type View struct {
-	// Guests are those that PVE lists, and Storage is where new disks go unless the spec says otherwise.
+	// Guests are the guests that PVE lists, and Storage is where new disks go unless the spec says otherwise.
 	Guests  []proxmox.Guest
 	Storage string
 
-	// Shares reports whether a resource is for the same cluster. Once the view was used to decide, only the Scheduler may ask it.
+	// Shares reports whether a resource belongs to the same cluster. Once the view was used to decide, only the Scheduler may call it.
 	Shares func(resource.Managed) bool
 
-	// AnnotationsCount reports whether the annotations of a Machine tell where its VM is to be, whichever Machine a node is chosen for. Nil has all count.
-	// It is asked as Shares is.
+	// AnnotationsCount reports whether the annotations of a Machine determine where its VM is to be, whichever Machine a node is chosen for. If it is
+	// nil, all count. It may be called as Shares may.
 	AnnotationsCount func(resource.Managed) bool
 
-	// GuestCounts reports whether a guest counts as the VM of a Machine that names its VMID, whichever Machine a node is chosen for. Nil has all count. It
-	// is asked as Shares is.
+	// GuestCounts reports whether a guest counts as the VM of a Machine that names its VMID, whichever Machine a node is chosen for. If it is nil, all
+	// count. It may be called as Shares may.
 	GuestCounts func(resource.Managed, proxmox.Guest) bool
 }
 
-// key names the list of guests. One without any may be any cluster's.
+// key returns the key of the list of guests. An empty list may belong to any cluster.
 func (v View) key() (k populationKey, named bool) {
 	if len(v.Guests) == 0 {
 		return k, false
@@ -61,19 +61,19 @@ func (v View) key() (k populationKey, named bool) {
 	return populationKey{storage: v.Storage, guests: weak.Make(&v.Guests[0])}, true
 }
 
-// A populationKey names the list of guests that a population is made of, which each list again is another of.
+// A populationKey identifies the list of guests from which a population is created. Each new list has another key.
 type populationKey struct {
 	guests  weak.Pointer[proxmox.Guest]
 	storage string
 }
 
-// A population is who uses the nodes of a cluster: all that were there when it was made, and what was decided since. To look at all Machines
-// for each one that is made would take the square of their number.
+// A population holds the users of the nodes of a cluster: all that existed when it was created, and the decisions since. Reading all Machines for
+// each one that is created would take quadratic time.
 type population struct {
 	occupancy *placement.Occupancy
 	made      time.Time
 
-	// shares remembers configurations, so it is asked with deciding held only.
+	// shares caches configurations, so that it must be called only while deciding is held.
 	shares func(resource.Managed) bool
 }
 
@@ -83,7 +83,7 @@ type Choice func(*placement.Occupancy) (placement.Decision, bool, error)
 // A DecideFunc runs a choice of a node for a VM: Decide or Evaluate.
 type DecideFunc func(ctx context.Context, v View, m object.Machine, need placement.Occupant, choose Choice) (placement.Decision, bool, error)
 
-// Decide runs choices one at a time, so that each sees what the others have got. A final choice is reserved for the Machine.
+// Decide runs choices one at a time, so that each sees the results of the others. A final choice is reserved for the Machine.
 func (f *Scheduler) Decide(ctx context.Context, v View, m object.Machine, need placement.Occupant, choose Choice) (placement.Decision, bool, error) {
 	f.deciding.Lock()
 	defer f.deciding.Unlock()
@@ -110,13 +110,13 @@ func (f *Scheduler) evaluate(ctx context.Context, v View, choose Choice) (placem
 	return choose(p.occupancy)
 }
 
-// reserve a node for a Machine, in all populations of its cluster. They keep its labels and rules, and its reconcile goes on to decode answers
-// of the API server into the same maps, so they have a copy.
+// reserve reserves a node for a Machine, in all populations of its cluster. They keep its labels and rules in a copy, because its reconcile later
+// decodes answers of the API server into the same maps.
 func (f *Scheduler) reserve(m object.Machine, need placement.Occupant) {
 	f.reservations.Reserve(string(m.GetUID()), need)
 	kept, _ := m.DeepCopyObject().(object.Machine)
 	o, _ := occupantOf(kept, proxmox.Guest{}, f.reservations.Of, nil, nil, "")
-	if need.Node != m.GetAnnotations()[object.AnnotationNode] { // Where it was to go before, it does not any more.
+	if need.Node != m.GetAnnotations()[object.AnnotationNode] { // An earlier target no longer applies.
 		o.Node = need.Node
 	}
 	for _, p := range f.populations {
@@ -126,7 +126,7 @@ func (f *Scheduler) reserve(m object.Machine, need placement.Occupant) {
 	}
 }
 
-// Release ends the reservation for a Machine, if there is one: its VM is not made now.
+// Release ends the reservation for a Machine, if there is one: its VM is not created now.
 func (f *Scheduler) Release(m object.Machine) {
 	f.deciding.Lock()
 	defer f.deciding.Unlock()
@@ -138,7 +138,7 @@ func (f *Scheduler) Release(m object.Machine) {
 	}
 }
 
-// populationOf returns the population of a view, which is created again where it is too old.
+// populationOf returns the population of a view, which is created again if it is too old.
 func (f *Scheduler) populationOf(ctx context.Context, v View) (*population, error) {
 	f.dropOld()
 	key, named := v.key()
@@ -180,8 +180,7 @@ func (f *Scheduler) Nodes(ctx context.Context, shares func(resource.Managed) boo
 	return ms.Nodes, err
 }
 
-// OtherClaimants returns the other Machines, of all scopes, that make a claim. They are the
-// cache's own: they must not be changed.
+// OtherClaimants returns the other Machines, of all scopes, that make a claim. They belong to the cache and must not be changed.
 func (f *Scheduler) OtherClaimants(ctx context.Context, m object.Machine, claim string) ([]object.Machine, error) {
 	var all []object.Machine
 	for _, s := range f.sourcesOf(func(s schedulerSource) bool { return s.machines }) {
@@ -198,7 +197,7 @@ func (f *Scheduler) OtherClaimants(ctx context.Context, m object.Machine, claim 
 	return all, nil
 }
 
-// sourcesOf returns the kinds that a function wants.
+// sourcesOf returns the kinds that a function selects.
 func (f *Scheduler) sourcesOf(want func(schedulerSource) bool) []schedulerSource {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -38,7 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A cache lists Machines, and counts how many it was asked for.
+// A cache lists Machines, and counts how many it has returned.
 type cache struct {
 	client.Reader
 
@@ -80,12 +80,12 @@ func newWorld(n int) *world {
 	return w
 }
 
-// shares tells those of one cluster from those of another, which have a label.
+// shares distinguishes the Machines of one cluster from those of another, by their label.
 func shares(label string) func(resource.Managed) bool {
 	return func(mg resource.Managed) bool { return mg.GetLabels()["cluster"] == label }
 }
 
-// add a Machine without a VM.
+// add adds a Machine without a VM.
 func (w *world) add(name, cluster string) object.Machine {
 	m := namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "team", UID: types.UID(name), Labels: map[string]string{"cluster": cluster}}}
 	w.cache.all = append(w.cache.all, m)
@@ -96,7 +96,7 @@ func (w *world) view(cluster, storage string) View {
 	return View{Guests: w.guests, Storage: storage, Shares: shares(cluster)}
 }
 
-// place a Machine of so many MiB, on three nodes that are alike.
+// place places a Machine with the given memory in MiB, on three equal nodes.
 func (w *world) place(m object.Machine, v View, decide DecideFunc, memory int64) (string, error) {
 	var nodes []placement.Node
 	for i := range 3 {
@@ -111,8 +111,7 @@ func (w *world) place(m object.Machine, v View, decide DecideFunc, memory int64)
 	return d.Node, err
 }
 
-// TestDecideMany places many Machines among many: what is looked at for each does not grow with their number, and each is placed as if all had
-// been looked at.
+// TestDecideMany places many Machines among many. What is read for each does not grow with their number, and each is placed as if all had been read.
 func TestDecideMany(t *testing.T) {
 	const there, made = 1000, 300
 	w := newWorld(there)
@@ -129,7 +128,7 @@ func TestDecideMany(t *testing.T) {
 		decide := func(o *placement.Occupancy) (d placement.Decision, final bool, err error) {
 			r := placement.Request{ID: string(m.GetUID()), Namespace: "team", Runs: true, CPUs: 1, Memory: int64(1+i%5) * 512 * mib}
 			nodes := []placement.Node{{Name: "pve0", Status: "online", Memory: 8 << 40}, {Name: "pve1", Status: "online", Memory: 4 << 40}}
-			if i%50 == 0 { // It takes long enough for all.
+			if i%50 == 0 { // The full computation is slow.
 				if want, err = placement.Place(r, nodes, placement.OccupancyOf(occupantsOf(View{Guests: w.guests}, all, w.reservations.Of))); err != nil {
 					return d, false, err
 				}
@@ -213,7 +212,7 @@ func TestPopulations(t *testing.T) {
 	}
 }
 
-// TestReservedLabels has the labels of a Machine count as they were when it was placed: its reconcile decodes answers of the API server into them.
+// TestReservedLabels checks that the labels of a Machine count as they were when it was placed: its reconcile decodes answers of the API server into them.
 func TestReservedLabels(t *testing.T) {
 	w := newWorld(1)
 	first := w.add("first", "")
@@ -237,7 +236,7 @@ func TestReservedLabels(t *testing.T) {
 	}
 }
 
-// TestDecidedAnew has a Machine count where it was decided to go, not where it was to go before.
+// TestDecidedAnew checks that a Machine counts where it was decided to go, not at its earlier target.
 func TestDecidedAnew(t *testing.T) {
 	w := newWorld(1)
 	m := w.add("moved", "")
@@ -259,7 +258,7 @@ func TestDecidedAnew(t *testing.T) {
 	}
 }
 
-// TestEmptyClusters has clusters without any guests not be taken for each other.
+// TestEmptyClusters checks that clusters without guests are distinguished.
 func TestEmptyClusters(t *testing.T) {
 	w := newWorld(0)
 	w.add("here", "a")

@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package scheduler knows the Machines, the ProxmoxNodes and the ProxmoxClusters of both scopes:
-// which of them share a cluster of Proxmox VE, who claims a VM, which nodes a VM may be placed
-// on, and what uses them. Package placement chooses among them.
+// Package scheduler reads the Machines, the ProxmoxNodes and the ProxmoxClusters of both scopes: which of them share a cluster of Proxmox VE, which
+// Machines claim a VM, on which nodes a VM may be placed, and what uses these nodes. Package placement chooses among them.
 package scheduler
 
 import (
@@ -42,8 +41,8 @@ type Node interface {
 	Parameters() *v1alpha1.ProxmoxNodeParameters
 }
 
-// A Scheduler is what all controllers of Machines share: the Machines and ProxmoxNodes of both scopes, and the nodes that were chosen
-// lately. It is safe for concurrent use.
+// A Scheduler is shared by all controllers of Machines. It has the Machines and ProxmoxNodes of both scopes, and the nodes that were recently chosen.
+// It is safe for concurrent use.
 type Scheduler struct {
 	mu      sync.Mutex
 	sources []schedulerSource
@@ -86,12 +85,12 @@ func (f *Scheduler) add(s schedulerSource) {
 	f.sources = append(f.sources, s)
 }
 
-// Members are the objects for one PVE cluster.
+// Members are the objects of one PVE cluster.
 type Members struct {
 	Machines []object.Machine
 	Nodes    []Node
 
-	// clusters are the ProxmoxClusters whose nodes count, wherever those have provider configurations of their own.
+	// clusters are the ProxmoxClusters whose nodes count, even if these nodes have separate provider configurations.
 	clusters map[types.NamespacedName]bool
 }
 
@@ -100,7 +99,7 @@ func (f *Scheduler) Members(ctx context.Context, shares func(resource.Managed) b
 	return f.members(ctx, shares, func(schedulerSource) bool { return true })
 }
 
-// members are those of some kinds.
+// members returns the objects of some kinds.
 func (f *Scheduler) members(ctx context.Context, shares func(resource.Managed) bool, of func(schedulerSource) bool) (*Members, error) {
 	ms := &Members{clusters: map[types.NamespacedName]bool{}}
 	for _, s := range f.sourcesOf(of) {
@@ -133,7 +132,7 @@ func (ms *Members) add(mg resource.Managed, shares func(resource.Managed) bool) 
 	}
 }
 
-// has reports whether the node is one of the cluster: by its ProxmoxCluster, or by its own provider configuration.
+// has reports whether the node is in the cluster, because of its ProxmoxCluster or of its own provider configuration.
 func (ms *Members) has(n Node, shares func(resource.Managed) bool) bool {
 	if c := n.Parameters().Cluster; c != nil {
 		return ms.clusters[types.NamespacedName{Namespace: n.GetNamespace(), Name: *c}]

@@ -33,19 +33,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// ContentImages is what a storage holds that has disks.
+// ContentImages is the content type of storages that hold disks.
 const ContentImages = "images"
 
-// A reservedFunc returns what was reserved for an ID, if that is so.
+// A reservedFunc returns what was reserved for an ID, if anything was.
 type reservedFunc func(id string) (placement.Occupant, bool)
 
-// An annotationsCountFunc reports whether the annotations of a Machine tell where its VM is to be. Nil has all count.
+// An annotationsCountFunc reports whether the annotations of a Machine determine where its VM is to be. If it is nil, all count.
 type annotationsCountFunc func(resource.Managed) bool
 
 func (f annotationsCountFunc) of(m object.Machine) bool { return f == nil || f(m) }
 
-// occupantsOf returns who uses the nodes of the cluster: the guests that PVE lists, each once, and Machines that it does not list yet or not as
-// they are going to be. What a Machine says counts for no guest that it does not have: that one is nobody's.
+// occupantsOf returns the users of the cluster's nodes: the guests that PVE lists, each once, and Machines that it does not list yet or not as they
+// will be. A Machine does not count for a guest that is not its VM: that guest belongs to no Machine.
 func occupantsOf(v View, machines []object.Machine, reserved reservedFunc) []placement.Occupant {
 	byID := make(map[int]proxmox.Guest, len(v.Guests))
 	for _, g := range v.Guests {
@@ -54,7 +54,7 @@ func occupantsOf(v View, machines []object.Machine, reserved reservedFunc) []pla
 	owned := make(map[int]object.Machine, len(machines))
 	out := make([]placement.Occupant, 0, len(v.Guests)+len(machines))
 	for _, m := range machines {
-		vmid, _ := strconv.Atoi(meta.GetExternalName(m)) // Zero is no guest's.
+		vmid, _ := strconv.Atoi(meta.GetExternalName(m)) // No guest has VMID zero.
 		if g, listed := byID[vmid]; listed && (v.GuestCounts == nil || v.GuestCounts(m, g)) {
 			if has := owned[vmid]; has == nil || claimsMore(m, has, reserved, v.AnnotationsCount) {
 				owned[vmid] = m
@@ -105,14 +105,14 @@ func occupant(g proxmox.Guest) placement.Occupant {
 	return placement.Occupant{Node: g.Node, Runs: g.Status != "stopped", CPUs: g.MaxCPU, Memory: g.MaxMemory}
 }
 
-// settledGuest reports whether PVE shows a guest as it is going to be: not one that has just been created or is still being copied, maybe
-// on another node.
+// settledGuest reports whether PVE shows a guest as it will be. It does not if the guest has just been created or is still being copied, possibly on
+// another node.
 func settledGuest(g proxmox.Guest) bool {
 	return g.VMID != 0 && g.Status != "unknown" && g.MaxMemory > 0 && !slices.Contains([]string{"clone", "create", "migrate"}, g.Lock)
 }
 
-// occupantOf returns what a Machine uses, if it has a VM or a node for one. Where its annotations do not count, what was reserved for it and what
-// PVE lists tell that alone.
+// occupantOf returns the usage of a Machine, if it has a VM or a node for one. If its annotations do not count, only its reservation and the list of
+// PVE determine that.
 func occupantOf(
 	m object.Machine, g proxmox.Guest, reserved reservedFunc, annotationsCount annotationsCountFunc, guests map[int]proxmox.Guest, storage string,
 ) (placement.Occupant, bool) {
@@ -139,8 +139,8 @@ func occupantOf(
 	return o, o.Node != ""
 }
 
-// comes reports whether a VM may be about to be made for a Machine: one that nobody looks at takes no room from others by its annotations, nor does
-// one that its tenant may not have.
+// comes reports whether a VM may be about to be created for a Machine. A Machine that is not reconciled takes no room from others by its annotations.
+// The same applies to a Machine whose VM its tenant may not have.
 func comes(m object.Machine) bool {
 	reason := m.GetCondition(kind.TypeUpToDate).Reason
 	return !meta.WasDeleted(m) && !meta.IsPaused(m) && reason != v1alpha1.ReasonTenantRefused && reason != v1alpha1.ReasonQuotaExceeded
@@ -159,7 +159,7 @@ func Runs(p *v1alpha1.MachineParameters) bool {
 	return p.PowerState == nil || *p.PowerState == v1alpha1.PowerStateRunning
 }
 
-// sourceConfig returns the configuration of the source of a Machine as far as the list of guests tells.
+// sourceConfig returns the configuration of the source of a Machine as far as the list of guests shows it.
 func sourceConfig(m object.Machine, guests map[int]proxmox.Guest) qemu.Config {
 	vmid, _ := strconv.Atoi(m.GetAnnotations()[object.AnnotationSource])
 	g, ok := guests[vmid]
@@ -169,8 +169,8 @@ func sourceConfig(m object.Machine, guests map[int]proxmox.Guest) qemu.Config {
 	return qemu.Config{"memory": strconv.FormatInt(g.MaxMemory/int64(proxmox.MiB), 10), "cores": strconv.Itoa(g.MaxCPU)}
 }
 
-// needOf returns what is needed for a Machine whose VM starts with a configuration. Only the disks of one
-// that is made from nothing are known by its spec alone.
+// needOf returns the needs of a Machine whose VM starts with a configuration. Only the disks of a VM that is created without a source are known from
+// its spec alone.
 func needOf(m object.Machine, config qemu.Config, storage string) placement.Occupant {
 	p := m.Parameters()
 	o := placement.Occupant{Runs: Runs(p), CPUs: CPUsOf(p, config), Memory: MemoryOf(p, config)}
@@ -182,13 +182,12 @@ func needOf(m object.Machine, config qemu.Config, storage string) placement.Occu
 	return o
 }
 
-// RoomFor returns what a disk that is made takes.
+// RoomFor returns the space that a new disk takes.
 func RoomFor(k v1alpha1.MachineDisk, defaultStorage string) placement.Disk {
 	return placement.Disk{Storage: cmp.Or(ptr.Deref(k.Storage, ""), defaultStorage), Content: ContentImages, Bytes: int64(qemu.SizeOf(k))}
 }
 
-// CPUsOf returns how many CPUs a VM has by its spec, or else by the configuration that it starts
-// with.
+// CPUsOf returns the number of CPUs of a VM according to its spec, or else to the configuration that it starts with.
 func CPUsOf(p *v1alpha1.MachineParameters, config qemu.Config) int {
 	cores, sockets := config.Integer("cores", 1), config.Integer("sockets", 1)
 	if p.CPU != nil && p.CPU.Cores != nil {
@@ -200,8 +199,7 @@ func CPUsOf(p *v1alpha1.MachineParameters, config qemu.Config) int {
 	return int(cores) * int(sockets)
 }
 
-// MemoryOf returns the memory of a VM by its spec, or else by the configuration that it starts
-// with.
+// MemoryOf returns the memory of a VM according to its spec, or else to the configuration that it starts with.
 func MemoryOf(p *v1alpha1.MachineParameters, config qemu.Config) int64 {
 	if p.Memory != nil {
 		return p.Memory.Value()

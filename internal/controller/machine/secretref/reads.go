@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Versions are those of the Secrets and ConfigMaps that were read; empty for one that was not there.
+// Versions are the versions of the Secrets and ConfigMaps that were read. The version of a missing one is empty.
 type Versions map[source]string
 
 // A source is a Secret or a ConfigMap.
@@ -33,16 +33,16 @@ type source struct {
 	key       client.ObjectKey
 }
 
-// Reads reads Secrets and ConfigMaps, and notes the versions of those that one reconcile has read.
+// Reads reads Secrets and ConfigMaps, and records the versions of those that one reconcile has read.
 type Reads struct {
 	kube     client.Reader
 	versions Versions
 }
 
-// NewReads returns one that has read nothing yet.
+// NewReads returns a Reads that has read nothing yet.
 func NewReads(kube client.Reader) *Reads { return &Reads{kube: kube} }
 
-// Get reads a Secret or a ConfigMap, which was another one before if it changes meanwhile: what was made of the first version is out of date.
+// Get reads a Secret or a ConfigMap, and records the version of its first read. If it changes meanwhile, results of that version are out of date.
 func (r *Reads) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	err := r.kube.Get(ctx, key, o, opts...)
 	if err != nil && !kerrors.IsNotFound(err) {
@@ -62,7 +62,7 @@ func (r *Reads) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 	return err
 }
 
-// List reads a list, of which nothing is noted.
+// List reads a list, of which nothing is recorded.
 func (r *Reads) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	return r.kube.List(ctx, list, opts...)
 }
@@ -72,10 +72,10 @@ func (r *Reads) has(at source) bool {
 	return yes
 }
 
-// Versions returns those of all that was read. They must not be changed.
+// Versions returns the versions of everything that was read. They must not be changed.
 func (r *Reads) Versions() Versions { return r.versions }
 
-// Unchanged reports whether what was read in another reconcile is as it was then. It is read again, but for what this reconcile has read already.
+// Unchanged reports whether everything that another reconcile has read is unchanged. It reads it again, except for what this reconcile has already read.
 func (r *Reads) Unchanged(ctx context.Context, before Versions) bool {
 	for at, version := range before {
 		if !r.has(at) {

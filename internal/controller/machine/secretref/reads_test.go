@@ -93,7 +93,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// What changes between two reads of one reconcile counts as it was first: something was made of that.
+// TestReadsWhileItChanges checks that an object that changes between two reads of one reconcile counts with its first version, because that was used.
 func TestReadsWhileItChanges(t *testing.T) {
 	at := metav1.ObjectMeta{Namespace: "team", Name: "data"}
 	c := &countingReader{Client: fake.NewClientBuilder().WithObjects(&corev1.Secret{ObjectMeta: at}).Build()}
@@ -113,7 +113,7 @@ func update(t *testing.T, c client.Client, o client.Object) {
 	}
 }
 
-// get reads an object, which may be gone.
+// get reads an object, which may not exist.
 func get(t *testing.T, r *Reads, key client.ObjectKey, o client.Object) {
 	t.Helper()
 	if err := client.IgnoreNotFound(r.Get(t.Context(), key, o)); err != nil {

@@ -26,8 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// ReferredTo returns the Secrets and ConfigMaps that the spec of a Machine refers to.
-// Nobody needs those of one that is being deleted.
+// ReferredTo returns the Secrets and ConfigMaps that the spec of a Machine refers to. A Machine that is being deleted needs none.
 func ReferredTo(m object.Machine) (secrets, configMaps []client.ObjectKey) {
 	c := m.Parameters().CloudInit
 	if c == nil || meta.WasDeleted(m) {
@@ -57,8 +56,7 @@ func ReferredTo(m object.Machine) (secrets, configMaps []client.ObjectKey) {
 	return secrets, configMaps
 }
 
-// MayChange reports whether the desired value of an option may change although the spec has not, because it comes from a Secret or
-// a ConfigMap.
+// MayChange reports whether the desired value of an option may change although the spec has not, because it comes from a Secret or a ConfigMap.
 func MayChange(option, desired string, c *v1alpha1.MachineCloudInit) bool {
 	switch option {
 	case "cipassword":

@@ -40,8 +40,7 @@ type Entry struct {
 	Key    string
 }
 
-// OfSecret returns a key of a Secret. A Machine with a namespace reads its own
-// only, whatever the reference says.
+// OfSecret returns a key of a Secret. A Machine with a namespace only reads Secrets of that namespace, whatever the reference says.
 func OfSecret(m object.Machine, r v1alpha1.SecretKeyReference) Entry {
 	s := &corev1.Secret{}
 	s.SetNamespace(cmp.Or(m.GetNamespace(), ptr.Deref(r.Namespace, "")))
@@ -56,12 +55,12 @@ func ofConfigMap(m object.Machine, r v1alpha1.SecretKeyReference) Entry {
 	return Entry{Object: c, what: "ConfigMap", Key: r.Key}
 }
 
-// String names the entry.
+// String returns the name of the entry.
 func (n Entry) String() string {
 	return fmt.Sprintf("%s %s/%s", n.what, n.Object.GetNamespace(), n.Object.GetName())
 }
 
-// Read returns the value of an entry. What is missing is a refusal.
+// Read returns the value of an entry. If it is missing, Read returns a refusal.
 func Read(ctx context.Context, kube client.Reader, n Entry) (string, error) {
 	if n.Object.GetNamespace() == "" {
 		return "", conditions.Reject(conditions.Creating, "the reference to %s %s has no namespace, which a cluster-scoped Machine has to name",
@@ -95,8 +94,7 @@ func (n Entry) value() (string, bool) {
 	return "", false
 }
 
-// DataOf reads what is given inline or in a Secret or ConfigMap. It is nil if
-// nothing is given.
+// DataOf reads data that is given inline or in a Secret or ConfigMap. It returns nil if none is given.
 func DataOf(ctx context.Context, kube client.Reader, m object.Machine, d *v1alpha1.CloudInitData) (*string, error) {
 	var from Entry
 	switch {

@@ -29,9 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// WithSSHKeys returns the parameters of a Machine with the SSH keys of the Secrets and ConfigMaps
-// that they refer to after those of the spec. If these cannot be read, the parameters that it
-// returns declare no keys, so that none is taken away.
+// WithSSHKeys returns the parameters of a Machine with the SSH keys of the Secrets and ConfigMaps that they refer to after those of the spec. If
+// these cannot be read, the returned parameters declare no keys, so that none is removed.
 func WithSSHKeys(ctx context.Context, kube client.Reader, m object.Machine, p *v1alpha1.MachineParameters) (*v1alpha1.MachineParameters, error) {
 	if !refersToSSHKeys(p.CloudInit) {
 		return p, nil
@@ -64,7 +63,7 @@ func sshKeys(ctx context.Context, kube client.Reader, m object.Machine, c *v1alp
 	return all, nil
 }
 
-// sshKeyEntries are what the SSH keys of a spec are read from.
+// sshKeyEntries returns the entries that the SSH keys of a spec are read from.
 func sshKeyEntries(m object.Machine, c *v1alpha1.MachineCloudInit) []Entry {
 	var all []Entry
 	for _, r := range c.SSHKeySecretRefs {
@@ -76,8 +75,8 @@ func sshKeyEntries(m object.Machine, c *v1alpha1.MachineCloudInit) []Entry {
 	return all
 }
 
-// readSSHKeys returns the SSH keys of an entry, one in each line that is neither blank nor a comment. What
-// is no key is named by its line alone: it may be secret.
+// readSSHKeys returns the SSH keys of an entry, one in each line that is neither blank nor a comment. A malformed key is reported only by its line
+// number: it may be secret.
 func readSSHKeys(ctx context.Context, kube client.Reader, from Entry) ([]string, error) {
 	text, err := Read(ctx, kube, from)
 	if err != nil {

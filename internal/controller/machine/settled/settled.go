@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package settled remembers what the options of the VMs of Machines were last found to be as their specs have them for, and what
-// Machines asked for when they were up to date, and the last evaluations of Machines that are.
+// Package settled remembers for which inputs the options of VMs were last found to be as their specs have them, what Machines asked for when they
+// were up to date, and the last evaluations of Machines that are up to date.
 package settled
 
 import (
@@ -31,8 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Store remembers, for each Machine, what the options of its VM were last found to be as
-// the spec has them for. As long as none of that changes there is nothing to compare.
+// A Store remembers, for each Machine, for which inputs the options of its VM were last found to be as the spec has them. As long as none of these
+// changes, there is nothing to compare.
 type Store struct {
 	seed maphash.Seed
 	sums objectstate.Store[uint64]
@@ -43,16 +43,16 @@ type Store struct {
 	evaluations objectstate.Store[Evaluation]
 }
 
-// An Evaluation is what a look at a VM that is up to date depended on.
+// An Evaluation holds the inputs of the observation of a VM that is up to date.
 type Evaluation struct {
 	// Sum of the Machine and its connection, and the version of the VM in the cache.
 	Sum uint64
 	VM  int
 
-	// Until when the status stays as it is while nothing changes.
+	// Until is how long the status stays as it is while nothing changes.
 	Until time.Time
 
-	// VMAlone is true for a VM of no tenant that has no network, no drive, no guest agent, no data of cloud-init and no connection Secret.
+	// VMAlone is true for a VM without a tenant, network, drive, guest agent, cloud-init data and connection Secret.
 	VMAlone bool
 
 	// Bridges and Addresses are what the networks of the spec name and take from pools.
@@ -74,7 +74,7 @@ func (s *Store) Evaluated(m object.Machine) *Evaluation {
 	return s.evaluations.Get(m)
 }
 
-// KeepEvaluation keeps the last evaluation of a Machine, which must not be changed any more; nil for one that does not last.
+// KeepEvaluation keeps the last evaluation of a Machine, which must not be changed any more. It is nil if the evaluation does not last.
 func (s *Store) KeepEvaluation(m object.Machine, e *Evaluation) {
 	s.evaluations.Lock()
 	defer s.evaluations.Unlock()
@@ -88,7 +88,7 @@ func (s *Store) KeepEvaluation(m object.Machine, e *Evaluation) {
 // New returns a Store that remembers nothing yet.
 func New() *Store { return &Store{seed: maphash.MakeSeed()} }
 
-// Sum returns a checksum of all that the difference of options depends on.
+// Sum returns a checksum of everything that the difference of options depends on.
 func (s *Store) Sum(values ...any) (uint64, error) {
 	text, err := json.Marshal(values)
 	return maphash.Bytes(s.seed, text), err
@@ -116,15 +116,14 @@ func (s *Store) Reset(m object.Machine) {
 	s.sums.Delete(m)
 }
 
-// MarkUpToDate notes that the VM is as its Machine asks for, by the checksum of that.
+// MarkUpToDate records that the VM is as its Machine asks for, by the checksum of the request.
 func (s *Store) MarkUpToDate(m object.Machine, wanted uint64) {
 	s.upToDate.Lock()
 	defer s.upToDate.Unlock()
 	s.upToDate.Set(m, &wanted)
 }
 
-// WasUpToDate reports whether the VM was as its Machine asks for, by the checksum of that: what differs
-// was changed by others since.
+// WasUpToDate reports whether the VM was as its Machine asks for, by the checksum of the request. If so, others have changed what now differs.
 func (s *Store) WasUpToDate(m object.Machine, wanted uint64) bool {
 	s.upToDate.Lock()
 	defer s.upToDate.Unlock()

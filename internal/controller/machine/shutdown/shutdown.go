@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package shutdown decides how a guest is asked to shut down, and says what that waits for. It calls nobody.
+// Package shutdown decides how a guest is asked to shut down, and describes what that waits for. It makes no calls.
 package shutdown
 
 import (
@@ -31,22 +31,22 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Timeout is how long the guest of a Machine has to shut down, before its VM is stopped hard.
+// Timeout returns how long the guest of a Machine has to shut down before its VM is stopped hard.
 func Timeout(m object.Machine) time.Duration {
 	return time.Duration(ptr.Deref(m.Parameters().ShutdownTimeoutSeconds, 0)) * time.Second
 }
 
-// A Guest is one that is to shut down.
+// A Guest is a guest that is to shut down.
 type Guest struct {
 	Machine object.Machine
 	VM      *vmstate.VM
 	Tasks   *tasktrack.Tracker
 
-	// Begun is when it was asked first, where that is kept elsewhere than in the memory of tasks; zero otherwise.
+	// Begun is when the guest was first asked, if that is saved outside the memory of tasks, or zero otherwise.
 	Begun time.Time
 }
 
-// Request is the next request to shut down. High availability takes one request.
+// Request returns the next request to shut down. High availability accepts one request.
 func (g Guest) Request() proxmox.ShutdownOptions {
 	total, round := Timeout(g.Machine), tasktrack.BootingRound
 	if g.VM.Status.HAManaged || total == 0 || g.VM.RefusesShutdown() {
@@ -58,7 +58,7 @@ func (g Guest) Request() proxmox.ShutdownOptions {
 	return g.Tasks.RequestShutdown(g.Machine, g.Begun, total, round)
 }
 
-// HardStop is when the VM is stopped hard; the zero time while nothing was asked for.
+// HardStop returns when the VM is stopped hard, or the zero time while no request was sent.
 func (g Guest) HardStop() time.Time {
 	begun := cmp.Or(g.Tasks.ShutdownBegun(g.Machine), g.Begun)
 	if begun.IsZero() {
@@ -67,7 +67,7 @@ func (g Guest) HardStop() time.Time {
 	return begun.Add(Timeout(g.Machine))
 }
 
-// Wait says what a VM waits for that is to be off.
+// Wait returns what a VM that is to be off waits for.
 func (g Guest) Wait() string {
 	if g.VM.Status.HAManaged {
 		return "high availability is to stop the VM"

@@ -55,15 +55,14 @@ type Source struct {
 	// Shared reports whether all nodes reach its disks, and those of its clone.
 	Shared bool
 
-	// Instead are the templates that can stand in for it, itself among them: those of
-	// the same name, or of the same Image, on other nodes.
+	// Instead are the templates that can replace it, including itself: those of the same name, or of the same Image, on other nodes.
 	Instead []proxmox.Guest
 }
 
-// On reports whether a template that can stand in for the source is on a node.
+// On reports whether a template that can replace the source is on a node.
 func (s *Source) On(node string) bool { return len(onNode(s.Instead, node)) > 0 }
 
-// Nodes returns the nodes that have the source, or one that can stand in for it.
+// Nodes returns the nodes that have the source, or a template that can replace it.
 func (s *Source) Nodes() []string {
 	all := []string{s.Node}
 	for _, g := range s.Instead {
@@ -73,14 +72,14 @@ func (s *Source) Nodes() []string {
 	return slices.Compact(all)
 }
 
-// IsFull reports whether a clone copies the disks. Only those of a template can be shared, and not
-// those that it had at a snapshot. What is no clone has disks of its own.
+// IsFull reports whether a clone copies the disks. Only the disks of a template can be shared, and not those that it had at a snapshot. A VM that is
+// not a clone has separate disks.
 func IsFull(c *v1alpha1.MachineClone, s *Source) bool {
 	return s == nil || !s.Template || c != nil && (ptr.Deref(c.Full, false) || c.Snapshot != nil)
 }
 
-// CheckMigratable says why a clone cannot be made on the source's node and go to the node that the
-// spec names from there, which is what is done where its disks are on local storage.
+// CheckMigratable returns why a clone cannot be created on the source's node and then move to the node that the spec names, which is necessary if its
+// disks are on local storage.
 func (s *Source) CheckMigratable(p *v1alpha1.MachineParameters, nodes []proxmox.Node) error {
 	if err := preflight.CheckNode(nodes, *p.Node); err != nil {
 		return err
@@ -92,20 +91,20 @@ func (s *Source) CheckMigratable(p *v1alpha1.MachineParameters, nodes []proxmox.
 	return nil
 }
 
-// A Client reads what a VM was like at its snapshots.
+// A Client reads the state of a VM at its snapshots.
 type Client interface {
 	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
 	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
 }
 
-// An Inventory knows the guests of the cluster and where their disks are.
+// An Inventory reads the guests of the cluster and where their disks are.
 type Inventory interface {
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 }
 
-// A Finder finds what the VMs of one connection are cloned from.
+// A Finder finds the sources from which the VMs of one connection are cloned.
 type Finder struct {
 	Client    Client
 	Inventory Inventory
@@ -114,17 +113,17 @@ type Finder struct {
 	Kube      client.Reader
 	Object    client.Object // An empty Machine of the scope.
 
-	// Tenant whose own VMs and templates are found, and those that are for it; all for nil.
+	// Tenant whose own VMs and templates are found, and those that it may use. If it is nil, all are found.
 	Tenant *tenancy.Tenant
 
-	// Records of which VM the provider makes for whom.
+	// Records of which VM the provider creates for which Machine.
 	Records tenancy.Records
 
-	// SameTenant makes what reports whether a Machine may know of another one. Nil has it know of all.
+	// SameTenant returns a function that reports whether a Machine may know of another one. If it is nil, Machines may know of all others.
 	SameTenant func(ctx context.Context) connect.SameTenantFunc
 }
 
-// seen are those of some guests that the tenant may see.
+// seen returns those of some guests that the tenant may see.
 func (e Finder) seen(guests []proxmox.Guest) []proxmox.Guest {
 	if e.Tenant == nil {
 		return guests
@@ -132,15 +131,15 @@ func (e Finder) seen(guests []proxmox.Guest) []proxmox.Guest {
 	return slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool { return !e.Tenant.MaySee(g) })
 }
 
-// A search says which guests will do.
+// A search determines which guests are usable.
 type search struct {
-	// match returns those that will do, or why there are none.
+	// match returns the usable guests, or why there are none.
 	match func([]proxmox.Guest) ([]proxmox.Guest, error)
 
-	// templates are the VMIDs of guests that are known to be templates, whatever the cluster's list says. No others match; nil if none is known.
+	// templates are the VMIDs of guests that are known to be templates, whatever the cluster's list says. No others match. It is nil if none is known.
 	templates []int
 
-	// named reports whether a template is asked for by the name or VMID of a guest. Nil if none is asked for.
+	// named reports whether the name or VMID of a guest is that of the requested template. It is nil if no template is requested.
 	named func(proxmox.Guest) bool
 }
 
@@ -152,8 +151,8 @@ func (s search) unlisted(guests []proxmox.Guest) bool {
 	})
 }
 
-// outdated reports whether a guest may have become a template since its node reported it last, which the cluster's list then does not
-// say: it goes by that report. A name alone raises that question only where it leads to no template.
+// outdated reports whether a guest may have become a template since its node last reported it. The cluster's list, which is based on that report,
+// does not show that. A name alone is reason to check only if it leads to no template.
 func (s search) outdated(g proxmox.Guest, refused bool) bool {
 	if g.Type != "qemu" || g.Template || g.Status != "stopped" {
 		return false
@@ -161,19 +160,20 @@ func (s search) outdated(g proxmox.Guest, refused bool) bool {
 	return slices.Contains(s.templates, g.VMID) || refused && s.named != nil && s.named(g)
 }
 
-// unreported reports whether a guest may match that was not reported yet.
+// unreported reports whether a guest that was not reported yet may match.
 func (s search) unreported(g proxmox.Guest) bool {
 	return unreported(g) && (s.templates == nil || slices.Contains(s.templates, g.VMID))
 }
 
-// matched returns the guests of the cluster that match. Those of which the list does not tell enough are read if it depends on them.
+// matched returns the guests of the cluster that match. If the result depends on guests of which the list contains too little, their configurations
+// are read.
 func (e Finder) matched(ctx context.Context, s search) ([]proxmox.Guest, error) {
 	guests, err := e.Inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
 	}
 	found, refused := s.match(e.seen(guests))
-	if refused != nil && s.unlisted(guests) { // It was made since, or is not there.
+	if refused != nil && s.unlisted(guests) { // It was created since, or does not exist.
 		if guests, err = e.Inventory.Guests(ctx, inventory.Fresh); err != nil {
 			return nil, err
 		}
@@ -190,13 +190,13 @@ func (e Finder) matched(ctx context.Context, s search) ([]proxmox.Guest, error) 
 	return s.match(e.seen(guests))
 }
 
-// unreported reports whether the cluster's list has neither the name of a VM nor whether it is a template: pvestatd has not
-// reported it yet, as in the first seconds after it was made or its node was started.
+// unreported reports whether the cluster's list has neither the name of a VM nor whether it is a template: pvestatd has not reported it yet, as in
+// the first seconds after it was created or its node was started.
 func unreported(g proxmox.Guest) bool {
 	return g.Type == "qemu" && g.Status == "unknown" && g.Name == ""
 }
 
-// reported has of the guests that are to be read what their configurations tell, if their nodes answer.
+// reported returns the guests, updated from the configurations of those that are to be read, if their nodes answer.
 func (e Finder) reported(ctx context.Context, guests []proxmox.Guest, toRead func(proxmox.Guest) bool) ([]proxmox.Guest, error) {
 	guests = slices.Clone(guests)
 	silent := map[string]bool{} // Each call to a node that is down takes seconds.
@@ -220,7 +220,7 @@ func (e Finder) reported(ctx context.Context, guests []proxmox.Guest, toRead fun
 	return guests, nil
 }
 
-// checkTenant is an error if the source may not be cloned. That it is a template is known by its configuration, which may be newer than the list.
+// checkTenant returns an error if the source may not be cloned. Its configuration, which may be newer than the list, shows whether it is a template.
 func (e Finder) checkTenant(ctx context.Context, s *Source) error {
 	if e.Tenant == nil {
 		return nil
@@ -239,8 +239,7 @@ func (e Finder) checkTenant(ctx context.Context, s *Source) error {
 	return e.Tenant.CheckClone(g)
 }
 
-// Find resolves the source of the spec, or returns nil if nothing is
-// cloned. Of several templates that will do, the one on the given node is taken.
+// Find resolves the source of the spec, or returns nil if nothing is cloned. Of several usable templates, it returns the one on the given node.
 func (e Finder) Find(ctx context.Context, m object.Machine, image *imageref.Choice, node string) (*Source, error) {
 	p := m.Parameters()
 	s, err := e.sourceOf(ctx, m, image, node)
@@ -280,8 +279,7 @@ func (e Finder) sourceOf(ctx context.Context, m object.Machine, image *imageref.
 	return nil, nil
 }
 
-// listedSource is one of the guests that match, preferably the one on the node. If none matches, the privilege may be missing to
-// see it.
+// listedSource returns one of the guests that match, preferably one on the node. If none matches, the privilege to see it may be missing.
 func (e Finder) listedSource(ctx context.Context, node string, sees validate.PrivilegeRequirement, wanted search) (*Source, error) {
 	found, err := e.matched(ctx, wanted)
 	if err != nil {
@@ -290,7 +288,7 @@ func (e Finder) listedSource(ctx context.Context, node string, sees validate.Pri
 	s := &Source{Guest: highest(preferred(found, node)), Instead: found}
 	config, err := e.Inventory.Config(ctx, s.Ref())
 	s.Config = maps.Clone(config.Values)
-	s.Template = s.Template || s.Config.Template() // It may have become one since its node reported it last.
+	s.Template = s.Template || s.Config.Template() // It may have become a template since its node last reported it.
 	return s, err
 }
 
@@ -307,8 +305,7 @@ func highest(found []proxmox.Guest) proxmox.Guest {
 	return slices.MaxFunc(found, func(a, b proxmox.Guest) int { return cmp.Compare(a.VMID, b.VMID) })
 }
 
-// machineSource is the VM of another Machine of the same scope. As for every
-// VM, its VMID alone does not prove that it is the one that is meant.
+// machineSource returns the VM of another Machine of the same scope. As for every VM, its VMID alone does not prove that it is the intended VM.
 func (e Finder) machineSource(ctx context.Context, m object.Machine, name string) (*Source, error) {
 	if name == m.GetName() {
 		return nil, conditions.Reject(conditions.Creating, "machine '%s' cannot be a clone of itself: clone names it", name)
@@ -344,13 +341,13 @@ func (e Finder) machineSource(ctx context.Context, m object.Machine, name string
 	}, nil
 }
 
-// noMachine is the refusal of a Machine that is not there, or is not for the tenant.
+// noMachine returns the refusal of a Machine that does not exist, or that the tenant may not use.
 func (e Finder) noMachine(name string) error {
 	return conditions.Reject(conditions.Creating, "machine '%s' to clone not found%s", name, tenancy.AmongAllowed(e.Tenant, "templates"))
 }
 
-// checkMachine is an error if the VM that a Machine names may not be cloned. The VM is looked for only after this check: users can write the annotations,
-// and the result, or the error, would reveal VMs of others. Of the Machines of others, only templates that the tenant may use are found.
+// checkMachine returns an error if the VM that a Machine names may not be cloned. The VM is looked for only after this check: users can write the
+// annotations, and the result, or the error, would reveal VMs of others. Of the Machines of others, only templates that the tenant may use are found.
 func (e Finder) checkMachine(ctx context.Context, m, other object.Machine, vmid int) error {
 	if e.Tenant == nil {
 		return nil
@@ -362,7 +359,7 @@ func (e Finder) checkMachine(ctx context.Context, m, other object.Machine, vmid 
 	err := connect.CheckVM(ctx, e.Inventory, vmid, func(g proxmox.Guest) error {
 		err := e.Tenant.CheckClone(g)
 		if err != nil && own && (g.Type == "" || e.Records.IsCreating(other, g)) {
-			return nil // That it has no VM yet is told.
+			return nil // The message that it has no VM yet may be shown.
 		}
 		return err
 	})
@@ -372,8 +369,7 @@ func (e Finder) checkMachine(ctx context.Context, m, other object.Machine, vmid 
 	return err
 }
 
-// atSnapshot takes the configuration that the source had at a snapshot. What is
-// the description there is that of the snapshot.
+// atSnapshot takes the configuration that the source had at a snapshot. Its description is that of the snapshot.
 func (e Finder) atSnapshot(ctx context.Context, s *Source, snapshot string) error {
 	config, err := e.Client.SnapshotConfig(ctx, s.Ref(), snapshot)
 	if proxmox.IsUnknownReference(err) {
@@ -388,7 +384,7 @@ func (e Finder) atSnapshot(ctx context.Context, s *Source, snapshot string) erro
 	return nil
 }
 
-// noSnapshot is the refusal of a snapshot that is missing.
+// noSnapshot returns the refusal of a snapshot that is missing.
 func (e Finder) noSnapshot(ctx context.Context, s *Source, snapshot string) error {
 	there, err := e.Client.Snapshots(ctx, s.Ref())
 	if err != nil {
@@ -398,7 +394,7 @@ func (e Finder) noSnapshot(ctx context.Context, s *Source, snapshot string) erro
 		snapshot, s.VMID, s.Name, conditions.Instead("snapshots of it", there))
 }
 
-// matchVM finds a VM by its VMID or name, within what there is for a tenant.
+// matchVM finds a VM by its VMID or name among the guests that a tenant may see.
 func matchVM(guests []proxmox.Guest, vm, within string) ([]proxmox.Guest, error) {
 	id, err := strconv.Atoi(vm)
 	byID := err == nil
@@ -417,7 +413,7 @@ func matchVM(guests []proxmox.Guest, vm, within string) ([]proxmox.Guest, error)
 	return found, nil
 }
 
-// templatesOf returns the templates of an Image that are there, within what there is for a tenant.
+// templatesOf returns the existing templates of an Image among the guests that a tenant may see.
 func templatesOf(guests []proxmox.Guest, image imageref.Choice, within string) ([]proxmox.Guest, error) {
 	ids := templateVMIDs(image)
 	var found []proxmox.Guest
@@ -460,8 +456,7 @@ func vmids(guests []proxmox.Guest) string {
 	return strings.Join(ids, ", ")
 }
 
-// disksShared reports whether all disks of a configuration are on shared storage, and
-// those of its clone too.
+// disksShared reports whether all disks of a configuration are on shared storage, and those of its clone too.
 func (e Finder) disksShared(ctx context.Context, config qemu.Config, c *v1alpha1.MachineClone) (bool, error) {
 	storages, err := e.Inventory.Storages(ctx)
 	if err != nil {

@@ -48,13 +48,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// guests of a cluster, with when they were created, if that was noted.
+// guests of a cluster, with the times of their creation, if recorded.
 type guests struct {
 	all     []proxmox.Guest
 	created map[int]int64
 	read    []int
 
-	// later are those that only a list has which is read now, and lists counts these.
+	// later are the guests that only a current list has, and lists counts such lists.
 	later []proxmox.Guest
 	lists int
 
@@ -163,7 +163,7 @@ func TestNamedTemplate(t *testing.T) {
 	}
 }
 
-// TestUnreported finds sources among guests of which the cluster's list has neither the name nor that they are templates.
+// TestUnreported finds sources among guests for which the cluster's list has neither the name nor that they are templates.
 func TestUnreported(t *testing.T) {
 	guest := func(vmid int, node string) proxmox.Guest {
 		return proxmox.Guest{VMID: vmid, Node: node, Type: "qemu", Status: "unknown"}
@@ -222,7 +222,7 @@ func TestUnreported(t *testing.T) {
 	}
 }
 
-// TestOutdated finds templates that have become that since their nodes reported them last.
+// TestOutdated finds templates that were converted since their nodes last reported them.
 func TestOutdated(t *testing.T) {
 	stopped := func(vmid int, name string) proxmox.Guest {
 		return proxmox.Guest{VMID: vmid, Node: "pve1", Name: name, Type: "qemu", Status: "stopped"}
@@ -300,7 +300,7 @@ func TestOutdated(t *testing.T) {
 				t.Fatalf("\n%s\nwant VMID %d, linked, got %+v, %v", tc.reason, tc.want, s, err)
 			}
 			if tc.spec.Clone != nil {
-				return // Which VMs a tenant may clone as such does not depend on that.
+				return // Which VMs a tenant may clone does not depend on that.
 			}
 			e := Finder{Inventory: &guests{all: all, later: later, configs: configs}, Checks: &preflight.Checks{Superuser: true}, Tenant: team}
 			if s, err := e.Find(t.Context(), m, image, ""); err != nil || s.VMID != tc.want {
@@ -325,7 +325,7 @@ func (m machines) Get(_ context.Context, key client.ObjectKey, o client.Object, 
 	return kerrors.NewNotFound(schema.GroupResource{Resource: "machines"}, key.Name)
 }
 
-// TestMachineOfOthers tells nothing of the VM that a Machine names, unless the tenant may clone it.
+// TestMachineOfOthers checks that nothing is disclosed of the VM that a Machine names, unless the tenant may clone it.
 func TestMachineOfOthers(t *testing.T) {
 	const uuid = "21111111-2222-4333-8444-555555555555"
 	key := []byte("key")

@@ -34,8 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// namedTemplate is a template that the spec names by its name, VMID or tags: of those on the
-// node, or else of all, the newest.
+// namedTemplate returns the template that the spec names by its name, VMID or tags: the newest of those on the node, or else of all.
 func (e Finder) namedTemplate(ctx context.Context, p *v1alpha1.MachineParameters, node string) (*Source, error) {
 	w := wantedTemplate{name: p.Template, tags: p.TemplateTags, within: tenancy.AmongAllowed(e.Tenant, "templates")}
 	found, err := e.matched(ctx, search{match: w.among, named: w.names})
@@ -47,8 +46,8 @@ func (e Finder) namedTemplate(ctx context.Context, p *v1alpha1.MachineParameters
 	return s, err
 }
 
-// newest returns the template that was created last, as PVE notes in its configuration; of those of the same second the
-// one with the highest VMID. One on a node that is offline cannot be cloned now: it is taken only if there is no other.
+// newest returns the template that was created last, as PVE records in its configuration. Among templates of the same second, it is the one with the
+// highest VMID. A template on an offline node cannot be cloned now, and is taken only if there is no other.
 func (e Finder) newest(ctx context.Context, found []proxmox.Guest) (newest proxmox.Guest, config qemu.Config, err error) {
 	if online := slices.DeleteFunc(slices.Clone(found), func(g proxmox.Guest) bool { return g.Status == "unknown" }); len(online) > 0 {
 		found = online
@@ -66,8 +65,7 @@ func (e Finder) newest(ctx context.Context, found []proxmox.Guest) (newest proxm
 	return newest, maps.Clone(config), nil
 }
 
-// templatePath is where it counts whether a template may be seen. One that is named may be
-// any.
+// templatePath returns the path whose privileges determine whether a template may be seen. A template that is named may be any guest.
 func templatePath(template *intstr.IntOrString) string {
 	if template == nil {
 		return "/vms"
@@ -78,16 +76,15 @@ func templatePath(template *intstr.IntOrString) string {
 	return "/vms/" + template.String()
 }
 
-// A wantedTemplate is what a spec says of the template to clone: its name or VMID, and tags
-// that it has.
+// A wantedTemplate is the template to clone as a spec names it: by its name or VMID, and tags that it has.
 type wantedTemplate struct {
 	name *intstr.IntOrString
 	tags []string
 
-	within string // What there is for a tenant, in a message.
+	within string // What a tenant may see, in a message.
 }
 
-// vmid returns the VMID that it has to have, if it is named by that.
+// vmid returns the VMID that it must have, if it is named by that.
 func (w wantedTemplate) vmid() (int, bool) {
 	if w.name == nil {
 		return 0, false
@@ -96,8 +93,7 @@ func (w wantedTemplate) vmid() (int, bool) {
 	return id, err == nil
 }
 
-// among returns the templates that will do: several nodes, and one node, may have one of
-// the name.
+// among returns the usable templates: several nodes, and one node, may have templates of the name.
 func (w wantedTemplate) among(guests []proxmox.Guest) ([]proxmox.Guest, error) {
 	id, byID := w.vmid()
 	var found []proxmox.Guest
@@ -118,13 +114,13 @@ func (w wantedTemplate) among(guests []proxmox.Guest) ([]proxmox.Guest, error) {
 	return found, nil
 }
 
-// names reports whether it is a guest that is named, whether that is known as a template or not.
+// names reports whether a guest is the named one, whether or not it is known to be a template.
 func (w wantedTemplate) names(g proxmox.Guest) bool {
 	id, byID := w.vmid()
 	return w.name != nil && (byID && g.VMID == id || !byID && g.Name == w.name.String()) && hasTags(g, w.tags)
 }
 
-// String names what is wanted, with a blank after it.
+// String returns the name of the wanted template, followed by a space.
 func (w wantedTemplate) String() string {
 	text := ""
 	if w.name != nil {

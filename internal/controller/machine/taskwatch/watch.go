@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package taskwatch follows the tasks of Machines until they end, emits their events, and invalidates cached data that a call may have
-// changed. What is remembered of the tasks is in package tasktrack.
+// Package taskwatch follows the tasks of Machines until they end, emits their events, and invalidates cached data that a call may have changed.
+// Package tasktrack remembers the tasks.
 package taskwatch
 
 import (
@@ -42,7 +42,7 @@ type Client interface {
 	TaskLog(ctx context.Context, u proxmox.UPID, lastLines int) ([]string, error)
 }
 
-// An Inventory sees tasks end, and has others read again what they know of a VM.
+// An Inventory sees tasks end, and invalidates the cached data of a VM.
 type Inventory interface {
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	InvalidateGuest(vmid int)
@@ -59,8 +59,7 @@ type Watch struct {
 	Wake      func(object.Machine)
 }
 
-// lastLines of a failed task's log are shown, and in the warningLines last ones of a task
-// that has ended well it is looked for warnings.
+// lastLines is how many last lines of a failed task's log are shown. warningLines is how many last lines of a successful task are searched for warnings.
 const (
 	lastLines    = 3
 	warningLines = 50
@@ -72,11 +71,11 @@ func (w Watch) Follow(m object.Machine, u proxmox.UPID, node string) {
 	w.Tasks.Started(m, u)
 	w.Cache.RecordWrite(m)
 	w.Inventory.Follow(u, func(t proxmox.Task) {
-		go w.onTaskDone(m, t, node) // It reads the log of a task that failed.
+		go w.onTaskDone(m, t, node) // It reads the log of a failed task.
 	})
 }
 
-// AfterCall returns what follows the task that a call has started for the VM of a Machine, if it has, on a node.
+// AfterCall returns a function that follows the task, if any, that a call has started on a node for the VM of a Machine.
 func (w Watch) AfterCall(m object.Machine, node string) func(proxmox.UPID, error) error {
 	return func(u proxmox.UPID, err error) error {
 		if err == nil && u != "" {
@@ -86,7 +85,7 @@ func (w Watch) AfterCall(m object.Machine, node string) func(proxmox.UPID, error
 	}
 }
 
-// AfterReboot returns what follows the task of a reboot, and has the VM left alone unless none has begun.
+// AfterReboot returns a function that follows the task of a reboot, and leaves the VM alone meanwhile unless no reboot has begun.
 func (w Watch) AfterReboot(m object.Machine, node string) func(proxmox.UPID, error) error {
 	return func(u proxmox.UPID, err error) error {
 		if err == nil || proxmox.IsOutcomeUnknown(err) {
@@ -101,7 +100,7 @@ func (w Watch) onTaskDone(m object.Machine, t proxmox.Task, node string) {
 	vmid := meta.GetExternalName(m)
 	w.invalidateInventory(m)
 	if t.OK() {
-		w.Cache.OnTaskDone(m, t) // Before nothing runs any more: what was before the task would be acted upon.
+		w.Cache.OnTaskDone(m, t) // This comes before the task is seen to end: otherwise a reconcile would act upon the state before the task.
 		w.Tasks.Ended(m, t, nil)
 		if tasktrack.CreatesVM(t.Type) {
 			w.Log.Info("Successfully created VM", "vmid", vmid, "node", node)
@@ -122,7 +121,7 @@ func (w Watch) onTaskDone(m object.Machine, t proxmox.Task, node string) {
 	}
 }
 
-// taskLog returns the last lines of its log, if that can be read.
+// taskLog returns the last lines of a task's log, if they can be read.
 func (w Watch) taskLog(t proxmox.Task, most int) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -133,8 +132,7 @@ func (w Watch) taskLog(t proxmox.Task, most int) []string {
 	return lines
 }
 
-// emitTaskWarnings tells of what a task that has ended well warns, such as disks that it has
-// left.
+// emitTaskWarnings reports the warnings of a successful task, such as disks that it has left.
 func (w Watch) emitTaskWarnings(m object.Machine, t proxmox.Task) {
 	if t.Warnings() == 0 {
 		return
@@ -144,15 +142,15 @@ func (w Watch) emitTaskWarnings(m object.Machine, t proxmox.Task) {
 	}
 }
 
-// invalidateInventory has others read again what they know of the VM.
+// invalidateInventory invalidates the shared data of the VM.
 func (w Watch) invalidateInventory(m object.Machine) {
 	if id, err := object.IdentityOf(m); err == nil {
 		w.Inventory.InvalidateGuest(id.VMID)
 	}
 }
 
-// AfterWrite has what is dirty of the VM read again after a call that may have failed: all of it, unless it is
-// known what it is like now, or a task goes on whose end tells.
+// AfterWrite invalidates the cached VM after a call: all of it if the call has failed, and the dirty parts otherwise. Nothing is dirty if the new
+// state of the VM is known, or if a task is running whose end shows it.
 func (w Watch) AfterWrite(m object.Machine, dirty vmcache.Dirty, err error) {
 	w.Cache.RecordWrite(m)
 	w.invalidateInventory(m)
@@ -165,8 +163,8 @@ func (w Watch) AfterWrite(m object.Machine, dirty vmcache.Dirty, err error) {
 	}
 }
 
-// RecordError records the error of a call: that its outcome is not known, or that it waits for its
-// turn. Then what was noted of it is taken back, and shown that it waits.
+// RecordError records the error of a call: its outcome is unknown, or it waits for its turn. In the latter case, it removes the record of the call,
+// and shows that it waits.
 func (w Watch) RecordError(m object.Machine, err error) {
 	if proxmox.IsOutcomeUnknown(err) {
 		w.Tasks.RecordUnknownOutcome(m)

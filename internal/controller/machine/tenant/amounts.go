@@ -32,8 +32,8 @@ import (
 // An Inventory lists the VMs and the volumes of a cluster.
 type Inventory = quotas.Lister
 
-// Counts reports whether a Volume counts in the quota by itself: the provider has signed its record, and entered it. What others have written
-// in it does not make a disk free of charge.
+// Counts reports whether a Volume counts in the quota by itself: the provider has signed its record, and entered it in the quota. A record written by
+// others does not exempt a disk from the quota.
 func (c Checks) Counts(ctx context.Context, volume resource.Managed) (bool, error) {
 	v, signed := c.Records.Volume(volume)
 	if !signed {
@@ -42,7 +42,7 @@ func (c Checks) Counts(ctx context.Context, volume resource.Managed) (bool, erro
 	return c.Quota.Keeper.Counts(ctx, c.Quota.Config, c.Name, string(volume.GetUID()), v.Volume)
 }
 
-// disksOf reads the sizes of the detached disks of a VM, of those whose storage the quota limits. One that its storage does not list takes nothing.
+// disksOf reads the sizes of those detached disks of a VM whose storage the quota limits. A disk that its storage does not list takes no space.
 func (c Checks) disksOf(ctx context.Context, v *vmstate.VM, volumes []string) (amounts.Disks, error) {
 	k := amounts.Disks{Volumes: volumes, Sizes: map[string]int64{}}
 	for _, d := range k.Detached(c.Limits(), v.Config, v.Active) {
@@ -56,7 +56,7 @@ func (c Checks) disksOf(ctx context.Context, v *vmstate.VM, volumes []string) (a
 	return k, nil
 }
 
-// counted are the volume IDs of the disks of a VM that count with it.
+// counted returns the volume IDs of the disks of a VM that count with it.
 func counted(k amounts.Disks, v *vmstate.VM) []string {
 	all := append(v.Config.OwnVolumes(v.VMID), v.Active.OwnVolumes(v.VMID)...)
 	return slices.DeleteFunc(all, func(volume string) bool { return slices.Contains(k.Volumes, volume) })

@@ -40,11 +40,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A Quota is what the quota of a tenant is asked by.
+// A Quota holds the inputs of requests to the quota of a tenant.
 type Quota struct {
 	Keeper *quotas.Keeper
 
-	// Config is the name of the provider configuration, and Tenants are all that it has.
+	// Config is the name of the provider configuration, and Tenants are all its tenants.
 	Config  string
 	Tenants []v1alpha1.ProviderTenant
 
@@ -54,7 +54,7 @@ type Quota struct {
 	// Kind of the Machines with its group.
 	Kind string
 
-	// Wake a Machine when there may be room.
+	// Wake wakes a Machine when there may be room.
 	Wake func(client.ObjectKey)
 }
 
@@ -64,7 +64,7 @@ const lockRollback = "rollback"
 // Limited reports whether the tenant has a quota.
 func (c Checks) Limited() bool { return c.Limits() != nil }
 
-// CountedVolumes are the disks of the VM with a UUID that count in the quota as Volumes, by their volume IDs.
+// CountedVolumes returns the volume IDs of those disks of the VM with a UUID that count in the quota as Volumes.
 func (c Checks) CountedVolumes(ctx context.Context, m object.Machine, uuid string, in volumes.Reader) ([]string, error) {
 	if !c.Limited() {
 		return nil, nil
@@ -72,7 +72,7 @@ func (c Checks) CountedVolumes(ctx context.Context, m object.Machine, uuid strin
 	return in.Counted(ctx, m, uuid, c.Counts)
 }
 
-// admit admits what a Machine is to have.
+// admit requests the quota for a Machine.
 func (c Checks) admit(ctx context.Context, m object.Machine, a quotas.Application) (quota.Amounts, error) {
 	q, key := c.Quota, client.ObjectKeyFromObject(m)
 	a.Resource, a.Kind, a.Config, a.Tenants, a.Tenant, a.Inventory = m, q.Kind, q.Config, q.Tenants, c.Tenant, c.Inventory
@@ -87,7 +87,7 @@ func (c Checks) ShowRoom(ctx context.Context, m object.Machine) {
 	}
 }
 
-// showRoom shows it with what is known of the VM.
+// showRoom shows the same with what is known of the VM.
 func (c Checks) showRoom(ctx context.Context, m object.Machine, vm amounts.VM) {
 	q, key := c.Quota, client.ObjectKeyFromObject(m)
 	q.Keeper.ShowAllowed(ctx, quotas.Warned{
@@ -96,17 +96,17 @@ func (c Checks) showRoom(ctx context.Context, m object.Machine, vm amounts.VM) {
 	})
 }
 
-// A Place is where a VM is to be made, as far as quotas go.
+// A Place is where a VM is to be created, as far as quotas are concerned.
 type Place struct {
-	// VMID that the VM is to have; 0 while another one is yet to be chosen.
+	// VMID that the VM is to have, or 0 while another VMID must still be chosen.
 	VMID int
 
-	// Rejected is the VMID of which Proxmox VE has said that somebody else has it when the VM was to be made; 0 for none.
+	// Rejected is the VMID that Proxmox VE has refused because another guest has it when the VM was to be created, or 0 if there is none.
 	Rejected int
 }
 
-// Room is an error if the quota has no room for a VM that is to be made, with what its source brings
-// along. Whatever VM the Machine names is not its own, and counts beside that.
+// Room returns an error if the quota has no room for a VM that is to be created, including what its source adds. If the Machine already names a VM,
+// that VM is not its own, and counts separately.
 func (c Checks) Room(ctx context.Context, m object.Machine, d qemu.Desired, source qemu.Config, at Place) error {
 	if !c.Limited() {
 		return nil
@@ -115,8 +115,8 @@ func (c Checks) Room(ctx context.Context, m object.Machine, d qemu.Desired, sour
 	return err
 }
 
-// RoomForAdopted is an error if the quota has no room for a VM that is to be taken over. Disks of it that count as Volumes are given by their
-// volume IDs.
+// RoomForAdopted returns an error if the quota has no room for a VM that is to be taken over. volumes are the volume IDs of its disks that count as
+// Volumes.
 func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, v *vmstate.VM, volumes []string) error {
 	if !c.Limited() {
 		return nil
@@ -132,8 +132,8 @@ func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, v *vmstate
 	return err
 }
 
-// RoomToReturn says why the quota has no room for a VM that is to go back to a configuration, beside what it has now; empty if there is room. Disks
-// of it that count as Volumes are given by their volume IDs.
+// RoomToReturn returns why the quota has no room for a VM that is to go back to a configuration, in addition to what it has now. The result is empty
+// if there is room. volumes are the volume IDs of its disks that count as Volumes.
 func (c Checks) RoomToReturn(ctx context.Context, m object.Machine, v *vmstate.VM, to qemu.Config, volumes []string) (string, error) {
 	if !c.Limited() {
 		return "", nil
@@ -152,7 +152,7 @@ func (c Checks) RoomToReturn(ctx context.Context, m object.Machine, v *vmstate.V
 	return "", err
 }
 
-// NoSafetySnapshot says why no snapshot is taken that is no Snapshot, and so counts in no quota; empty if one may be.
+// NoSafetySnapshot returns why no snapshot may be taken that is not a Snapshot, and therefore counts in no quota. The result is empty if one may be taken.
 func (c Checks) NoSafetySnapshot() string {
 	if _, limited := c.Limits()[quota.Snapshots]; !limited {
 		return ""
@@ -160,9 +160,9 @@ func (c Checks) NoSafetySnapshot() string {
 	return fmt.Sprintf("the quota of tenant %q limits snapshots, and does not count a safety snapshot: make a Snapshot instead of safetySnapshot", c.Name)
 }
 
-// Grow returns what is left of a spec without that for which the quota has no room, and why; all of
-// it if there is room. Nothing that is there becomes less. What is being created, or goes back to a snapshot, was granted all, and what is not
-// managed is not changed. Disks of the VM that count as Volumes are given by their volume IDs.
+// Grow returns the spec without the parts for which the quota has no room, and why. It returns the whole spec if there is room. It never reduces what
+// exists. A VM that is being created, or goes back to a snapshot, was granted everything, and a VM that is not managed is not changed. volumes are
+// the volume IDs of the VM's disks that count as Volumes.
 func (c Checks) Grow(
 	ctx context.Context, m object.Machine, d qemu.Desired, before qemu.Devices, v *vmstate.VM, volumes []string,
 ) (left *v1alpha1.MachineParameters, exceeded, err error) {
@@ -188,7 +188,7 @@ func (c Checks) Grow(
 	return d.MachineParameters, exceeded, nil
 }
 
-// grown returns what a VM may have, and why that is not all. While it is unknown what it has, it may have no more.
+// grown returns what a VM may have, and why that is not everything. A VM may not grow while its present size is unknown.
 func (c Checks) grown(
 	ctx context.Context, m object.Machine, d qemu.Desired, v *vmstate.VM, k amounts.Disks, unknown error,
 ) (granted quota.Amounts, exceeded, err error) {
@@ -208,7 +208,7 @@ func (c Checks) grown(
 	return granted, nil, err
 }
 
-// held is a spec without what would exceed what was granted: as the VM has it, whatever of it grows.
+// held returns a spec without what would exceed the granted amounts: whatever would grow stays as the VM has it.
 func held(k amounts.Disks, d qemu.Desired, config qemu.Config, granted quota.Amounts) *v1alpha1.MachineParameters {
 	p := d.DeepCopy()
 	short := k.After(d, config).Beyond(granted)
@@ -228,7 +228,7 @@ func held(k amounts.Disks, d qemu.Desired, config qemu.Config, granted quota.Amo
 	return p
 }
 
-// heldDisks are neither made nor larger nor moved where there is no room.
+// heldDisks returns the disks so that none is created, grown or moved where there is no room.
 func heldDisks(
 	k amounts.Disks, d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1alpha1.MachineDisk,
 ) []v1alpha1.MachineDisk {
@@ -254,7 +254,7 @@ func heldDisks(
 	return kept
 }
 
-// heldNetworks are not attached where there is no room.
+// heldNetworks returns the networks so that none is attached where there is no room.
 func heldNetworks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1alpha1.MachineNetwork) []v1alpha1.MachineNetwork {
 	var kept []v1alpha1.MachineNetwork
 	for _, n := range all {

@@ -55,7 +55,7 @@ func before() qemu.Config {
 	}
 }
 
-// scheme of what the provider keeps and reads.
+// scheme of what the provider writes and reads.
 func scheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	s := runtime.NewScheme()
@@ -78,7 +78,7 @@ func spec(change func(*v1alpha1.MachineParameters)) *v1alpha1.MachineParameters 
 	return p
 }
 
-// TestAfter tells what a VM comes to, and that what is held back does not grow while all else is as the spec has it.
+// TestAfter checks the resulting amounts of a VM, and that what is held back does not grow while everything else is as the spec has it.
 func TestAfter(t *testing.T) {
 	is := quota.Amounts{quota.VMs: 1, quota.Cores: 2, quota.Memory: 2 * gib, quota.Disks("ceph"): 10 * gib, quota.Addresses("vmbr1"): 1}
 	with := func(more quota.Amounts) quota.Amounts { return quota.Most(is, more) }
@@ -153,7 +153,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestShowRoom has a quota that is not enforced tell what a Machine would wait for, before and after it has its VM.
+// TestShowRoom checks that a quota that is not enforced shows what a Machine would wait for, before and after it has its VM.
 func TestShowRoom(t *testing.T) {
 	const waits, allowed = v1alpha1.ReasonQuotaExceeded, "Allowed"
 	tenants := []v1alpha1.ProviderTenant{{
@@ -169,7 +169,7 @@ func TestShowRoom(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		cores  int32
-		vm     qemu.Config // Nil for a VM that is yet to be made.
+		vm     qemu.Config // Nil for a VM that is yet to be created.
 		shown  error
 		want   xpv2.ConditionReason
 		says   string
@@ -220,7 +220,7 @@ func TestShowRoom(t *testing.T) {
 	}
 }
 
-// exceeded is what a Machine was shown to wait for.
+// exceeded returns the error of a shortage that a Machine would wait for.
 func exceeded(name string, more int64) error {
 	return &quota.ExceededError{Tenant: "a", Short: []quota.Shortage{{Name: name, More: more}}}
 }
@@ -234,7 +234,7 @@ func (nothing) Volumes(context.Context, string, string, string, time.Duration) (
 	return nil, nil
 }
 
-// TestRoomToReturn has a VM go back to a configuration: what that has more has to fit.
+// TestRoomToReturn checks that a VM that goes back to a configuration needs room for what that has in excess.
 func TestRoomToReturn(t *testing.T) {
 	tenants := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{
 		Cores: new(int32(4)), Disks: []v1alpha1.TenantStorageQuota{{Storage: "ceph", Size: resource.MustParse("20Gi")}},

@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package tenant finds what the tenant of a Machine may not have of what its spec has come to. The
-// spec itself was checked before there was a connection.
+// Package tenant finds which parts of the resolved spec of a Machine its tenant may not have. The spec itself was checked before there was a connection.
 package tenant
 
 import (
@@ -42,34 +41,34 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Checks of one Machine.
+// Checks are the checks of one Machine.
 type Checks struct {
-	// Tenant that confines the Machine; nil if nothing does.
+	// Tenant that confines the Machine, or nil if none does.
 	*tenancy.Tenant
 
-	// Warned is the tenant that would confine it, where that is only shown.
+	// Warned is the tenant that would confine it, where refusals are only shown.
 	Warned *tenancy.Tenant
 
 	Inventory Inventory
 
-	// Records of which VM was seen to be whose.
+	// Records of which VM was seen to belong to which Machine.
 	Records tenancy.Records
 
 	// Quota of the tenant.
 	Quota Quota
 
-	// TenantFor returns the tenant of a Machine, also of another one, and whether it is enforced by a provider configuration of the same cluster. Nil
-	// enforces none.
+	// TenantFor returns the tenant of this or another Machine, and whether a provider configuration of the same cluster enforces it. If it is nil, no
+	// tenant is enforced.
 	TenantFor func(ctx context.Context, of object.Machine) (t *tenancy.Tenant, enforced bool, err error)
 
-	// SignedUUID returns the UUID that the provider has signed to be that of another Machine's VM in the same cluster, or empty.
+	// SignedUUID returns the UUID that the provider has signed as that of another Machine's VM in the same cluster, or an empty string.
 	SignedUUID func(ctx context.Context, other object.Machine) string
 }
 
 // AmongAllowed returns a hint for an object that was not found: the rule that limits what the tenant can find. It is empty without a tenant.
 func (c Checks) AmongAllowed(rule string) string { return tenancy.AmongAllowed(c.Tenant, rule) }
 
-// WantedTags are those that a VM, or one that is made if it is nil, is to have whatever the spec says.
+// WantedTags returns the tags that a VM must have whatever the spec says. A nil VM stands for one that is to be created.
 func (c Checks) WantedTags(v *vmstate.VM) []string {
 	if v == nil {
 		return c.RequiredTags()
@@ -77,7 +76,7 @@ func (c Checks) WantedTags(v *vmstate.VM) []string {
 	return tenancy.TagsToKeep(c.Tenant, proxmox.Guest{VMID: v.VMID, Pool: v.Pool}, v.Config)
 }
 
-// Adoption is an error if a VM may not be taken over: by its pool, or by where it is and what it has.
+// Adoption returns an error if a VM may not be taken over, because of its pool, its place or its configuration.
 func (c Checks) Adoption(ctx context.Context, m object.Machine, v *vmstate.VM) error {
 	if err := c.check(ctx, m, v.VMID, c.CheckAdopt); err != nil || c.Tenant == nil {
 		return err
@@ -87,8 +86,8 @@ func (c Checks) Adoption(ctx context.Context, m object.Machine, v *vmstate.VM) e
 	return err
 }
 
-// ShowAllowed by a condition of a Machine what its tenant may not have of a VM as it is, which somebody may have changed by hand.
-// Where refusals are only shown, it is all that would be refused, or else what the Machine would wait for.
+// ShowAllowed shows in a condition of a Machine what its tenant may not have of the current VM, which an administrator may have changed by hand.
+// Where refusals are only shown, it shows everything that would be refused, or else what the Machine would wait for.
 func (c Checks) ShowAllowed(ctx context.Context, m object.Machine, v *vmstate.VM) {
 	t := cmp.Or(c.Warned, c.Tenant)
 	if t == nil || meta.WasDeleted(m) {
@@ -97,7 +96,7 @@ func (c Checks) ShowAllowed(ctx context.Context, m object.Machine, v *vmstate.VM
 	guests, err := c.Inventory.Guests(ctx, inventory.Current)
 	g, listed := proxmox.GuestOf(guests, v.VMID)
 	if err != nil || !listed {
-		return // It is told when it is known.
+		return // It is shown once it is known.
 	}
 	switch refused := t.CheckAll(m, g, v.Config); {
 	case refused == nil && c.Warned != nil:
@@ -107,7 +106,7 @@ func (c Checks) ShowAllowed(ctx context.Context, m object.Machine, v *vmstate.VM
 	}
 }
 
-// OnNode says where a VM is that is not the Machine's, unless that is not for its tenant to know.
+// OnNode returns on which node a VM is that is not the Machine's, unless the tenant may not know that.
 func (c Checks) OnNode(node string) string {
 	if c.Tenant != nil {
 		return ""
@@ -115,8 +114,8 @@ func (c Checks) OnNode(node string) string {
 	return " on node " + node
 }
 
-// Ownership is an error if a VM that is proven to be the Machine's is not the tenant's. It may be
-// deleted all the same if it was seen to be the Machine's before, and no other tenant may have it by now.
+// Ownership returns an error if a VM that is proven to be the Machine's does not belong to the tenant. It may still be deleted if it was seen to be
+// the Machine's before, and no other tenant may have it now.
 func (c Checks) Ownership(ctx context.Context, m object.Machine, v *vmstate.VM, proof qemu.Proof) error {
 	switch {
 	case proof == qemu.Foreign, proof == qemu.Unproven, v.BeingCreated():
@@ -133,8 +132,8 @@ func (c Checks) recorded(m object.Machine, vmid int) bool {
 	return is == vmid && strings.EqualFold(uuid, m.GetAnnotations()[object.AnnotationUUID])
 }
 
-// Hidden is an error if nothing may be told of a VM that a Machine names, as where it is, and it was not seen to be the Machine's. It is none if there is
-// no such VM.
+// Hidden returns an error if nothing may be disclosed of a VM that a Machine names, such as its node, and the VM was not seen to be the Machine's. It
+// returns nil if there is no such VM.
 func (c Checks) Hidden(ctx context.Context, m object.Machine, vmid int) error {
 	if c.recorded(m, vmid) {
 		return nil
@@ -142,13 +141,14 @@ func (c Checks) Hidden(ctx context.Context, m object.Machine, vmid int) error {
 	return c.check(ctx, m, vmid, unlisted(c.known(m)))
 }
 
-// MayName reports whether a VM that is not proven to be a Machine's is one of which its user may be told.
+// MayName reports whether information about a VM that is not proven to be a Machine's may be given to the Machine's user.
 func (c Checks) MayName(ctx context.Context, m object.Machine, vmid int) bool {
 	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.known(m)) == nil
 }
 
-// known is the check that refuses a VM of which nothing may be told: it is not the tenant's, and none that is being made for it, which is in no pool yet.
-// Such a one has a VMID of the range or, where there is none, is proven to be made for this Machine.
+// known returns the check that refuses a VM of which nothing may be disclosed: it does not belong to the tenant, and is not being created for it. A
+// VM that is being created is in no pool yet. Its VMID must be in the range or, where there is none, it must be proven to be created for this
+// Machine.
 func (c Checks) known(m object.Machine) func(proxmox.Guest) error {
 	return func(g proxmox.Guest) error {
 		err, r := c.CheckGuest(g), c.VMIDRange
@@ -162,22 +162,22 @@ func (c Checks) known(m object.Machine) func(proxmox.Guest) error {
 	}
 }
 
-// creates reports whether the provider has begun to make a VM for the Machine where it is.
+// creates reports whether the provider has begun to create a VM for the Machine on the node where it is.
 func (c Checks) creates(m object.Machine, g proxmox.Guest) bool {
 	a := m.GetAnnotations()
 	return c.incomplete(m, act.Remains{VMID: g.VMID, UUID: a[object.AnnotationUUID], Node: g.Node, Signature: a[object.AnnotationCreation]})
 }
 
-// incomplete reports whether the provider has begun to make a VM for the Machine, and has not seen it complete: its signature remains, and may be
-// that of a VM which others have by now.
+// incomplete reports whether the provider has begun to create a VM for the Machine, and has not seen it complete: its signature remains, and may
+// refer to a VM which others have now.
 func (c Checks) incomplete(m object.Machine, r act.Remains) bool {
 	vmid, uuid := c.Records.VMOf(m)
 	complete := vmid == r.VMID && strings.EqualFold(uuid, r.UUID)
 	return !complete && c.Records.VerifyCreation(m, r.VMID, r.UUID, r.Node, r.Signature)
 }
 
-// MayReportRemains reports whether messages to the user of a Machine may name the remains of a lost creation: whether they were created for the user's
-// tenant. Remains are in no pool, because a VM joins its pool when it is complete.
+// MayReportRemains reports whether messages to the user of a Machine may name the remains of a lost creation: whether they were created for the
+// user's tenant. Remains are in no pool, because a VM joins its pool when it is complete.
 func (c Checks) MayReportRemains(ctx context.Context, m object.Machine, r act.Remains) bool {
 	if c.incomplete(m, r) {
 		return connect.CheckVM(ctx, c.Inventory, r.VMID, c.inNoPool) == nil
@@ -185,7 +185,7 @@ func (c Checks) MayReportRemains(ctx context.Context, m object.Machine, r act.Re
 	return c.HasVM(ctx, r.VMID)
 }
 
-// inNoPool refuses a VM that is in a pool, and not the tenant's.
+// inNoPool refuses a VM that is in a pool and does not belong to the tenant.
 func (c Checks) inNoPool(g proxmox.Guest) error {
 	if g.Pool == "" {
 		return nil
@@ -193,7 +193,7 @@ func (c Checks) inNoPool(g proxmox.Guest) error {
 	return c.CheckGuest(g)
 }
 
-// Removable is an error if a VM that a lost creation has left is not where the tenant's VMs are, so that nothing but its UUID tells whose it is.
+// Removable returns an error if a VM that a lost creation has left is not where the tenant's VMs are, so that only its UUID indicates its owner.
 func (c Checks) Removable(ctx context.Context, vmid int) error {
 	if c.Tenant == nil {
 		return nil
@@ -205,19 +205,19 @@ func (c Checks) Removable(ctx context.Context, vmid int) error {
 	return err
 }
 
-// Creates notes that the provider has begun to make a VM for the Machine on a node, where no VM had its VMID.
+// Creates records that the provider has begun to create a VM for the Machine on a node where no VM had its VMID.
 func (c Checks) Creates(m object.Machine, id qemu.Identity, node string) {
 	if s := c.Records.SignCreation(m, id.VMID, id.UUID, node); s != "" && c.Tenant != nil {
 		meta.AddAnnotations(m, map[string]string{object.AnnotationCreation: s})
 	}
 }
 
-// Adoptable is an error if a VM may not be taken over, by the cluster's list alone: it is not looked at before.
+// Adoptable returns an error if a VM may not be taken over according to the cluster's list alone. The VM is not read before.
 func (c Checks) Adoptable(ctx context.Context, m object.Machine, vmid int) error {
 	return c.check(ctx, m, vmid, unlisted(c.CheckAdopt))
 }
 
-// unlisted is a check that what is not listed passes.
+// unlisted returns a check that guests which are not listed pass.
 func unlisted(check func(proxmox.Guest) error) func(proxmox.Guest) error {
 	return func(g proxmox.Guest) error {
 		if g.Type == "" {
@@ -227,13 +227,13 @@ func unlisted(check func(proxmox.Guest) error) func(proxmox.Guest) error {
 	}
 }
 
-// HasVM reports whether a VM is the tenant's by the cluster's list as it is known now, which may be a later one than that by which its Machine
-// was checked.
+// HasVM reports whether a VM belongs to the tenant according to the latest list of the cluster, which may be later than the list with which its
+// Machine was checked.
 func (c Checks) HasVM(ctx context.Context, vmid int) bool {
 	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.CheckGuest) == nil
 }
 
-// MayClone reports whether the tenant may clone a VM, and so be told of its clones.
+// MayClone reports whether the tenant may clone a VM, and therefore be informed of its clones.
 func (c Checks) MayClone(ctx context.Context, vmid int) (bool, error) {
 	if c.Tenant == nil {
 		return true, nil
@@ -245,8 +245,8 @@ func (c Checks) MayClone(ctx context.Context, vmid int) (bool, error) {
 	return err == nil, err
 }
 
-// Holders returns a function that reports whether the tenants of Machines hold a VM, and whether these tenants are enforced. Before the VM of a Machine is
-// removed, the VMs are listed again for that.
+// Holders returns a function that reports whether the tenants of Machines hold a VM, and whether these tenants are enforced. The VMs are listed again
+// for that before the VM of a Machine is removed.
 func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, enforced bool, err error), error) {
 	if c.TenantFor == nil {
 		return claims.AllHold, nil
@@ -264,14 +264,13 @@ func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(o
 	}, err
 }
 
-// Hides reports whether the user of a Machine may not know of another one: one of another namespace, or
-// of none that is known.
+// Hides reports whether the user of a Machine may not know of another one, which is in another namespace, or in none that is known.
 func (c Checks) Hides(m, other object.Machine) bool {
 	of := tenancy.NamespaceOf(m)
 	return c.Tenant != nil && (of == "" || of != tenancy.NamespaceOf(other))
 }
 
-// check checks a VM as the cluster's list shows it, with its pool, and shows if it is refused.
+// check checks a VM as the cluster's list shows it, with its pool, and shows a refusal.
 func (c Checks) check(ctx context.Context, m object.Machine, vmid int, check func(proxmox.Guest) error) error {
 	if c.Tenant == nil {
 		return nil
@@ -281,8 +280,7 @@ func (c Checks) check(ctx context.Context, m object.Machine, vmid int, check fun
 	return err
 }
 
-// Creation is an error if what is to be created, with what its source brings along, is not for the
-// tenant. The node is that on which it is made.
+// Creation returns an error if the tenant may not have what is to be created, including what its source adds. The VM is created on the given node.
 func (c Checks) Creation(d qemu.Desired, source qemu.Config, node string) error {
 	if c.Tenant == nil {
 		return nil
@@ -294,7 +292,7 @@ func (c Checks) Creation(d qemu.Desired, source qemu.Config, node string) error 
 	if err := c.CheckNode(node); err != nil {
 		return err
 	}
-	if source["onboot"] == "1" { // A node would start what nobody has come to configure, with all that its source has.
+	if source["onboot"] == "1" { // A node would start what is not configured yet, with everything that its source has.
 		if err := c.CheckInherited(source, nil); err != nil {
 			return err
 		}
@@ -302,7 +300,7 @@ func (c Checks) Creation(d qemu.Desired, source qemu.Config, node string) error 
 	return c.CheckInherited(change.After(source), append(d.Storages(source), clonedStorages(d, source)...))
 }
 
-// CheckImport leaves of an Image the files that are for the tenant. It is an error if there are none.
+// CheckImport removes the files from an Image that the tenant may not have. It returns an error if none remain.
 func (c Checks) CheckImport(image *imageref.Choice) error {
 	if c.Tenant == nil {
 		return nil
@@ -315,12 +313,12 @@ func (c Checks) CheckImport(image *imageref.Choice) error {
 	return refused
 }
 
-// CheckBackup is an error unless a backup, which a Backup stands for, is proven to be of a VM of the tenant. It returns what is recorded of it.
+// CheckBackup returns an error unless the backup of a Backup is proven to be of a VM of the tenant. It returns the record of the backup.
 func (c Checks) CheckBackup(b resource.Managed, volume string) (tenancy.BackupRecord, error) {
 	return c.Tenant.CheckBackup(c.Records, b, volume)
 }
 
-// Brief is why a Machine waits for an Image, without what that says of storages and nodes, which may not be its tenant's.
+// Brief returns why a Machine waits for an Image, without storages and nodes, which may not be its tenant's.
 func (c Checks) Brief(err error) error {
 	var waits *imageref.NotReadyError
 	if c.Tenant == nil || !errors.As(err, &waits) {
@@ -329,8 +327,7 @@ func (c Checks) Brief(err error) error {
 	return waits.Brief()
 }
 
-// clonedStorages are those that the disks of the source are on, where their clones are made unless the
-// spec names another storage for all of them.
+// clonedStorages returns the storages of the source's disks, where their clones are created unless the spec names another storage for all of them.
 func clonedStorages(d qemu.Desired, source qemu.Config) []string {
 	if d.Clone != nil && d.Clone.Storage != nil {
 		return nil
@@ -345,8 +342,8 @@ func clonedStorages(d qemu.Desired, source qemu.Config) []string {
 	return names
 }
 
-// Change returns why a change of a VM's options cannot be made for the tenant. A VM that gets its first ones has those of its source, which the spec was
-// to replace when the VM was made.
+// Change returns why a change of a VM's options cannot be made for the tenant. A VM that gets its first options still has those of its source, which
+// the spec was to replace when the VM was created.
 func (c Checks) Change(v *vmstate.VM, change qemu.Difference) []string {
 	err := c.CheckOptions(v.VMID, change.Set)
 	if err == nil && v.IdentityPending {

@@ -49,13 +49,13 @@ func (g guests) Volumes(context.Context, string, string, string, time.Duration) 
 	return nil, nil
 }
 
-// TestTold tells nothing of a VM that is none of the tenant's: where it is, and what is done to it, are not for its users to know.
+// TestTold checks that nothing is disclosed of a VM that does not belong to the tenant: its users may not know where it is, or what is done to it.
 func TestTold(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		guests guests
 		told   bool
-		hidden bool // Also what is in the way of reading it.
+		hidden bool // Including what prevents reading it.
 		adopts bool
 	}{
 		"Own":       {reason: "The VM is the tenant's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "a"}}, told: true},
@@ -89,7 +89,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestCreations has a tenant that pools alone tell be told of a VM that is in no pool yet if it is proven to be made for its Machine.
+// TestCreations covers a tenant that is defined only by its pools. It is informed of a VM that is in no pool yet if the VM is proven to be created
+// for its Machine.
 func TestCreations(t *testing.T) {
 	const uuid = "11111111-2222-4333-8444-555555555555"
 	making := proxmox.Guest{VMID: 150, Type: "qemu", Node: "pve1", Lock: "create"}
@@ -99,7 +100,7 @@ func TestCreations(t *testing.T) {
 		change func(m *namespaced.Machine)
 		guest  func(g *proxmox.Guest)
 		told   bool
-		left   bool // If it is what a lost creation has left.
+		left   bool // If it is the remains of a lost creation.
 		seen   bool // Whether it was seen to be the Machine's.
 	}{
 		"Own":      {reason: "The VM is made for this Machine.", told: true, left: true},
@@ -207,7 +208,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestInheritedOptions has no VM made of a source whose options reach out of it.
+// TestInheritedOptions checks that no VM is created from a source with options that break its isolation.
 func TestInheritedOptions(t *testing.T) {
 	for option, value := range map[string]string{
 		"args": "-device vfio-pci", "hookscript": "local:snippets/x", "parallel0": "/dev/parport0", "cicustom": "user=local:snippets/x", "affinity": "0-3",
@@ -238,8 +239,8 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// TestInherited has no VM run in a network of its source that is not for the tenant, also if nobody comes to configure it, or the spec is another one
-// by then.
+// TestInherited checks that no VM runs in a network of its source that the tenant may not use, even if the VM is not configured afterwards, or the
+// spec has changed meanwhile.
 func TestInherited(t *testing.T) {
 	const own, others = "virtio,bridge=vmbr1", "virtio,bridge=vmbr0"
 	cases := map[string]struct {

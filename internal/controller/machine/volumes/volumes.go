@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package volumes reads the Volumes that Machines list in disks[].volumeRef: which of them a VM has, which node they pin it
-// to, and which hold up its removal. It asks the Kubernetes API only.
+// Package volumes reads the Volumes that Machines list in disks[].volumeRef: which of them a VM has, to which node they pin it, and which block its
+// removal. It queries only the Kubernetes API.
 package volumes
 
 import (
@@ -51,12 +51,12 @@ type Reader struct {
 	// Direct reads from the API server, not from the cache.
 	Direct client.Reader
 
-	// Object is an empty Volume of the scope, and Lists those of Volumes in all scopes.
+	// Object is an empty Volume of the scope, and Lists contains empty lists of Volumes of all scopes.
 	Object client.Object
 	Lists  []resource.ManagedList
 }
 
-// get reads a Volume of the Machine's namespace, or nil if there is none.
+// get reads a Volume of the Machine's namespace, or returns nil if there is none.
 func (r Reader) get(ctx context.Context, m object.Machine, name string) (volumeref.Volume, error) {
 	if r.Object == nil {
 		return nil, errors.New("cannot read Volumes: their kind is not known")
@@ -72,37 +72,37 @@ func (r Reader) get(ctx context.Context, m object.Machine, name string) (volumer
 	return v, errors.Wrapf(err, "cannot read Volume %q", name)
 }
 
-// Resolved is what is known of the Volumes of a Machine.
+// Resolved holds what is known of the Volumes of a Machine.
 type Resolved struct {
 	// Parameters of the Machine, with the volume IDs of the Volumes that the VM has.
 	Parameters *v1alpha1.MachineParameters
 
-	// Waits is why the VM does not have others that are listed.
+	// Waits lists why the VM does not have the other listed Volumes.
 	Waits []string
 
 	// Touching are the disks of Volumes that the VM has or may be about to have, listed or not, as far as Machines of this namespace know.
 	Touching []Disk
 
-	// Leaving are the volume IDs of Volumes that the VM has, and that its Machine does not list, or lists although they are kept for another one.
+	// Leaving are the volume IDs of Volumes that the VM has, and that its Machine does not list, or lists although they are kept for another Machine.
 	Leaving []string
 }
 
-// Shares reports whether a resource is of the Machine's cluster.
+// Shares reports whether a resource belongs to the Machine's cluster.
 type Shares func(resource.Managed) bool
 
-// A VM of a Machine, as it is.
+// A VM is the current VM of a Machine.
 type VM struct {
 	UUID, Node string
 	qemu.State
 }
 
-// has reports whether the VM has a disk where it was seen last, or where that is not known.
+// has reports whether the VM has a disk where it was last seen. It is true if that place is not known.
 func (v VM) has(volume string, at volumeref.Place) bool {
 	return at.Device == "" || v.Active.Volume(at.Device) == volume || v.Config.Volume(at.Device) == volume
 }
 
-// displaces reports whether the VM has another disk where one was seen last, or is on another node without it: a migration may have given its disks the
-// names of others. What was unused on this node has its name still: it is attached by now, and another one is unused.
+// displaces reports whether the VM has another disk where a disk was last seen, or is on another node without it: a migration may have given its
+// disks the names of others. A disk that was unused on this node still has its name: it has been attached meanwhile, and another disk is now unused.
 func (v VM) displaces(volume string, at volumeref.Place) bool {
 	if qemu.IsUnused(at.Device) && (at.Node == "" || at.Node == v.Node) {
 		return false
@@ -123,8 +123,8 @@ func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 	return out, err
 }
 
-// touching finds the Volumes that have to do with the VM, and those of them that are to leave it. One leaves if it is the disk that its name says: a
-// disk is detached where its Volume has seen it.
+// touching finds the Volumes that concern the VM, and those of them that are to leave it. A Volume leaves only if its volume ID still names its disk:
+// a disk is detached where its Volume has seen it.
 func (r Reader) touching(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, v VM) (Resolved, error) {
 	out := Resolved{Parameters: p}
 	all, err := r.mentioning(ctx, m, v.UUID)
@@ -150,8 +150,8 @@ func (r Reader) touching(ctx context.Context, m object.Machine, p *v1alpha1.Mach
 	return out, nil
 }
 
-// Counted are the volume IDs of Volumes that may have to do with the VM with the UUID and that count in a quota by themselves, as a function tells.
-// The disk of one that is lost counts with who has its name now.
+// Counted returns the volume IDs of Volumes that may concern the VM with the UUID and that count in a quota by themselves, as reported by a function.
+// The disk of a lost Volume counts with whatever now has its name.
 func (r Reader) Counted(
 	ctx context.Context, m object.Machine, uuid string, counts func(context.Context, resource.Managed) (bool, error),
 ) ([]string, error) {
@@ -177,8 +177,8 @@ func (r Reader) Counted(
 	return volumes, nil
 }
 
-// mentioning are the Volumes of the Machine's namespace that have to do with the VM with the UUID, as most have not. What people of another
-// namespace note in theirs detaches nothing here.
+// mentioning returns the Volumes of the Machine's namespace that mention the VM with the UUID, as most do not. Records in Volumes of other namespaces
+// must not detach anything here.
 func (r Reader) mentioning(ctx context.Context, m object.Machine, uuid string) ([]resource.Managed, error) {
 	var found []resource.Managed
 	for _, empty := range r.Lists {
@@ -245,17 +245,17 @@ func (r Reader) has(ctx context.Context, m object.Machine, name string, in VM, s
 	return "", waitsFor(m, v, record), nil
 }
 
-// notFound says that there is no Volume of a name.
+// notFound returns the message that there is no Volume of a name.
 func notFound(name string) string {
 	return fmt.Sprintf("Volume '%s' not found: create it, or correct volumeRef", name)
 }
 
-// elsewhere says that a Volume is in another cluster.
+// elsewhere returns the message that a Volume is in another cluster.
 func elsewhere(v volumeref.Volume) string {
 	return fmt.Sprintf("Volume '%s' is in another cluster: give it and this Machine a provider configuration of the same cluster", v.GetName())
 }
 
-// waitsFor says why a Machine does not have a Volume.
+// waitsFor returns why a Machine does not have a Volume.
 func waitsFor(m object.Machine, v volumeref.Volume, r *volumeref.Record) string {
 	name := v.GetName()
 	switch {
@@ -273,8 +273,8 @@ func waitsFor(m object.Machine, v volumeref.Volume, r *volumeref.Record) string 
 	return fmt.Sprintf("Volume '%s' is not handed over yet: see the condition Ready of the Volume", name)
 }
 
-// Node returns the node that the Volumes of a Machine pin its VM to, empty for any. It is an error if one of them is not
-// there, is not kept for this Machine, or is on another node than another one.
+// Node returns the node that the Volumes of a Machine pin its VM to, or an empty string for any node. It returns an error if a Volume is missing, is
+// not kept for this Machine, or is on another node than another Volume.
 func (r Reader) Node(ctx context.Context, m object.Machine, storages []proxmox.Storage, shares Shares) (string, error) {
 	pinned, by := "", ""
 	for _, k := range m.Parameters().Disks {
@@ -307,7 +307,7 @@ func (r Reader) Node(ctx context.Context, m object.Machine, storages []proxmox.S
 	return pinned, nil
 }
 
-// nodeOf returns the node of a Volume that is kept for the Machine; empty if all nodes reach it.
+// nodeOf returns the node of a Volume that is kept for the Machine, or an empty string if all nodes reach it.
 func nodeOf(m object.Machine, v volumeref.Volume, storages []proxmox.Storage) (string, error) {
 	r, err := volumeref.RecordOf(v)
 	if err != nil {
@@ -326,20 +326,20 @@ func nodeOf(m object.Machine, v volumeref.Volume, storages []proxmox.Storage) (s
 	return v.Observation().Node, nil
 }
 
-// Awaits reports whether a VM with these disks on local storage waits for a Volume before it goes to another node: for one that is on its way into the VM
-// or out of it, or that is yet to be found again after a migration.
+// Awaits reports whether a VM with these disks on local storage waits for a Volume before it moves to another node. The Volume is on its way into the
+// VM or out of it, or must be found again after a migration.
 func Awaits(touching []Disk, local []proxmox.LocalDisk) bool {
 	return slices.ContainsFunc(touching, func(d Disk) bool {
 		return (d.Moving || d.Displaced) && hasDisks(local) || d.Leaving && !d.Lost && d.among(local)
 	})
 }
 
-// hasDisks reports whether there is a disk among these that is no medium.
+// hasDisks reports whether these include a disk that is not a medium.
 func hasDisks(local []proxmox.LocalDisk) bool {
 	return slices.ContainsFunc(local, func(l proxmox.LocalDisk) bool { return !l.CDROM })
 }
 
-// Pinned says why a VM with these disks on local storage cannot go to another node; empty if no Volume is in the way.
+// Pinned returns why a VM with these disks on local storage cannot move to another node, or an empty string if no Volume prevents it.
 func Pinned(p *v1alpha1.MachineParameters, touching []Disk, local []proxmox.LocalDisk) string {
 	for _, d := range touching {
 		if d.Lost && hasDisks(local) {
@@ -356,8 +356,8 @@ func Pinned(p *v1alpha1.MachineParameters, touching []Disk, local []proxmox.Loca
 	return ""
 }
 
-// InSnapshot says why a VM cannot go to another node for a disk on local storage that its snapshots have; empty if Proxmox VE may take it
-// along (PVE::QemuMigrate, scan_local_volumes): of a running VM only if it is replicated, and from LVM not at all.
+// InSnapshot returns why a VM cannot move to another node because of a disk on local storage that its snapshots have. It is empty if Proxmox VE may
+// take the disk along (PVE::QemuMigrate, scan_local_volumes). A disk of a running VM moves only if it is replicated, and a disk on LVM never moves.
 func InSnapshot(c proxmox.MigrationCheck, storages []proxmox.Storage) string {
 	for _, d := range c.LocalDisks {
 		if d.CDROM || len(d.Snapshots) == 0 {
@@ -377,13 +377,13 @@ func InSnapshot(c proxmox.MigrationCheck, storages []proxmox.Storage) string {
 
 // A Disk of a Volume that a VM has, or may be about to have.
 type Disk struct {
-	// Volume that it is of, with its namespace.
+	// Volume that the disk belongs to, with its namespace.
 	Volume string
 
 	// ID of the volume in PVE, as far as it is known.
 	ID string
 
-	// Device that it was seen as last; empty if that is not known.
+	// Device as which it was last seen, or empty if that is not known.
 	Device string
 
 	// Moving is true while it may be on its way into the VM, out of it, or to another storage.
@@ -393,13 +393,13 @@ type Disk struct {
 	Lost, Leaving, Displaced bool
 }
 
-// among reports whether it is one of these disks on local storage.
+// among reports whether the disk is one of these disks on local storage.
 func (d Disk) among(local []proxmox.LocalDisk) bool {
 	return slices.ContainsFunc(local, func(l proxmox.LocalDisk) bool { return l.Volume == d.ID })
 }
 
-// In returns the disks of Volumes that the VM with the UUID has, or may be about to have. It reads from the API server: a handover is
-// noted there before it begins, and begins only if its Machine is not being deleted by then.
+// In returns the disks of Volumes that the VM with the UUID has, or may be about to have. It reads from the API server: a handover is recorded there
+// before it begins, and begins only if its Machine is not being deleted then.
 func (r Reader) In(ctx context.Context, uuid string) ([]Disk, error) {
 	all, err := kind.ListAll(ctx, r.Direct, r.Lists)
 	if err != nil {
@@ -409,7 +409,7 @@ func (r Reader) In(ctx context.Context, uuid string) ([]Disk, error) {
 	for _, mg := range all {
 		name := strings.TrimPrefix(client.ObjectKeyFromObject(mg).String(), "/")
 		if !volumeref.Mentions(mg, uuid) {
-			continue // What somebody made up of another VM, or is no record at all, holds up nothing here.
+			continue // A forged record of another VM, or a malformed one, holds up nothing here.
 		}
 		record, err := volumeref.RecordOf(mg)
 		if err != nil {
@@ -425,8 +425,7 @@ func (r Reader) In(ctx context.Context, uuid string) ([]Disk, error) {
 	return disks, nil
 }
 
-// CheckRemovable returns an error while a Volume has its disk in the VM with the UUID, or may be about to: PVE would destroy it with
-// the VM.
+// CheckRemovable returns an error while a Volume has its disk in the VM with the UUID, or may be about to: PVE would destroy the disk with the VM.
 func (r Reader) CheckRemovable(ctx context.Context, uuid string, vmid int) error {
 	disks, err := r.In(ctx, uuid)
 	if err != nil || len(disks) == 0 {
@@ -440,7 +439,7 @@ func (r Reader) CheckRemovable(ctx context.Context, uuid string, vmid int) error
 		"VM %d is kept until it has handed back the disks of Volumes %s, which would be destroyed with it", vmid, strings.Join(names, ", ")))
 }
 
-// handedIn are the disks of Volumes that a Machine has had, by its record.
+// handedIn returns the disks of Volumes that a Machine has had, according to its record.
 func handedIn(m object.Machine) (qemu.VolumeDisks, error) {
 	id, err := object.IdentityOf(m)
 	if err != nil {
@@ -450,8 +449,9 @@ func handedIn(m object.Machine) (qemu.VolumeDisks, error) {
 	return devices.Handed, err
 }
 
-// CheckHanded returns an error if the VM of a Machine, which has the UUID, has the disk of a Volume that is gone, which nobody hands back: one that was
-// deleted without Delete, or that was not restored with the Machine. Whoever has kept the Volume's disk so has not asked for its end.
+// CheckHanded returns an error if the VM of a Machine, which has the UUID, has the disk of a Volume that no longer exists, and that will not be
+// handed back. The Volume was deleted without Delete, or was not restored with the Machine. A user who kept the Volume's disk in that way has not
+// asked to destroy it.
 func (r Reader) CheckHanded(ctx context.Context, m object.Machine, uuid string, v *vmstate.VM) error {
 	recorded, err := handedIn(m)
 	if err != nil {
@@ -481,8 +481,9 @@ func (r Reader) CheckHanded(ctx context.Context, m object.Machine, uuid string, 
 		"To destroy it, remove it from the VM", v.VMID, h.Device, h.Volume, is, name, look, h.Volume))
 }
 
-// elsewhere reports whether the Volume whose disk had a volume ID in the VM with the UUID has it somewhere else by now: a disk that has the name in
-// the VM is another one then, since PVE gives a free name to the next disk. A Volume that was created again under the same name never had the volume ID.
+// elsewhere reports whether the Volume whose disk had a volume ID in the VM with the UUID now has its disk in another place. The disk with that name
+// in the VM is then another one, because PVE gives a free name to the next disk. A Volume that was created again under the same name never had the
+// volume ID.
 func (r Reader) elsewhere(ctx context.Context, m object.Machine, uuid, name, volume string) (bool, error) {
 	r.Kube = r.Direct
 	v, err := r.get(ctx, m, name)
@@ -496,8 +497,8 @@ func (r Reader) elsewhere(ctx context.Context, m object.Machine, uuid, name, vol
 	return record.WasNamed(volume) && !record.Touches(uuid) && !record.Lost, nil
 }
 
-// CheckHandedReplaceable says why these devices of a Machine's VM cannot be replaced by those of a backup: PVE would destroy the disk of a Volume that is
-// gone. It is empty if they can.
+// CheckHandedReplaceable returns why these devices of a Machine's VM cannot be replaced by those of a backup: PVE would destroy the disk of a Volume
+// that no longer exists. The result is empty if they can.
 func CheckHandedReplaceable(m object.Machine, s qemu.State, vmid int, devices []string) (string, error) {
 	recorded, err := handedIn(m)
 	if err != nil {
@@ -512,7 +513,7 @@ func CheckHandedReplaceable(m object.Machine, s qemu.State, vmid int, devices []
 		device, name, recorded[name].Volume, name, s.Config.Volume(device)), nil
 }
 
-// CheckReplaceable says why these devices of a VM cannot be replaced by those of a backup: PVE would destroy the disk of a Volume. It is
+// CheckReplaceable returns why these devices of a VM cannot be replaced by those of a backup: PVE would destroy the disk of a Volume. The result is
 // empty if they can.
 func (r Reader) CheckReplaceable(ctx context.Context, uuid string, config qemu.Config, devices []string) (string, error) {
 	disks, err := r.In(ctx, uuid)

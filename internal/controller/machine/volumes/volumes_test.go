@@ -42,12 +42,12 @@ import (
 
 const uuid = "aaaaaaaa-0000-4000-8000-000000000000"
 
-// held is the record of a disk that the VM has, for the Machine.
+// held returns the record of a disk that the VM has, for the Machine.
 func held() *volumeref.Record {
 	return &volumeref.Record{Volume: "lvm:vm-100-disk-1", Holder: volumeref.Holder{UUID: uuid}, Machine: "m", MachineName: "web"}
 }
 
-// reader of a Volume "d" with a record; nil for no Volume.
+// reader returns a Reader of a Volume "d" with a record, or of no Volume for nil.
 func reader(t *testing.T, r *volumeref.Record) Reader {
 	t.Helper()
 	s := runtime.NewScheme()
@@ -66,7 +66,7 @@ func reader(t *testing.T, r *volumeref.Record) Reader {
 	return Reader{Kube: c, Direct: c, Object: &namespaced.Volume{}, Lists: []resource.ManagedList{&namespaced.VolumeList{}}}
 }
 
-// web is a Machine that lists Volumes.
+// web returns a Machine that lists Volumes.
 func web(names ...string) *namespaced.Machine {
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "m"}}
 	for i, name := range names {
@@ -76,7 +76,7 @@ func web(names ...string) *namespaced.Machine {
 	return m
 }
 
-// here takes all resources for those of the Machine's cluster.
+// here treats all resources as those of the Machine's cluster.
 func here(resource.Managed) bool { return true }
 
 func TestResolve(t *testing.T) {
@@ -127,7 +127,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestDisplaces has a VM have a disk where it was seen last, or not.
+// TestDisplaces checks whether a VM has a disk where it was last seen.
 func TestDisplaces(t *testing.T) {
 	const disk, other = "lvm:vm-100-disk-1", "lvm:vm-100-disk-2"
 	for name, tc := range map[string]struct {
@@ -151,7 +151,7 @@ func TestDisplaces(t *testing.T) {
 	}
 }
 
-// TestResolveElsewhere tells of a Volume of another cluster, which no VM of this one ever gets.
+// TestResolveElsewhere reports a Volume of another cluster, which no VM of this cluster ever gets.
 func TestResolveElsewhere(t *testing.T) {
 	nowhere := func(resource.Managed) bool { return false }
 	for name, want := range map[string]string{"": "is in another cluster", "m": ""} {
@@ -204,7 +204,7 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// TestLeavingOfNamespace has a Volume of another namespace say that the VM has its disk: whoever may write there could detach disks here.
+// TestLeavingOfNamespace lets a Volume of another namespace claim that the VM has its disk: users of that namespace could otherwise detach disks here.
 func TestLeavingOfNamespace(t *testing.T) {
 	m := web()
 	m.SetNamespace("elsewhere")
@@ -255,7 +255,7 @@ func TestCheckRemovable(t *testing.T) {
 	}
 }
 
-// TestUnreadableRecord has what is no record hold up the VM alone that it names.
+// TestUnreadableRecord checks that a malformed record only holds up the VM that it names.
 func TestUnreadableRecord(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, record, kept string
@@ -300,7 +300,7 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// TestResolveMigrated has a VM whose disks were given the names of others by a migration, before its Volumes have looked at it.
+// TestResolveMigrated covers a VM whose disks were given the names of others by a migration, before its Volumes have read it.
 func TestResolveMigrated(t *testing.T) {
 	const name = "lvm:vm-100-disk-1"
 	cases := map[string]struct {
@@ -344,7 +344,7 @@ func TestResolveMigrated(t *testing.T) {
 	}
 }
 
-// TestAwaits has VMs that wait for Volumes, or cannot go to another node at all.
+// TestAwaits covers VMs that wait for Volumes, or cannot move to another node at all.
 func TestAwaits(t *testing.T) {
 	disk, other := proxmox.LocalDisk{Volume: "lvm:vm-100-disk-1"}, proxmox.LocalDisk{Volume: "lvm:vm-100-disk-0"}
 	medium := proxmox.LocalDisk{Volume: "local:iso/a.iso", CDROM: true}
@@ -411,7 +411,7 @@ func TestInSnapshot(t *testing.T) {
 	}
 }
 
-// TestCheckReplaceable has a restore keep its hands off the disks of Volumes.
+// TestCheckReplaceable checks that a restore leaves the disks of Volumes alone.
 func TestCheckReplaceable(t *testing.T) {
 	config := qemu.Config{"scsi0": "lvm:vm-100-disk-0,size=1G", "scsi1": "lvm:vm-100-disk-1,size=1G"}
 	moving, renamed := held(), held()
@@ -441,7 +441,7 @@ func TestCheckReplaceable(t *testing.T) {
 	}
 }
 
-// TestCheckHanded has a VM be kept for the disk of a Volume that is gone, and told what to look at.
+// TestCheckHanded checks that a VM is kept for the disk of a Volume that no longer exists, with a message on what to check.
 func TestCheckHanded(t *testing.T) {
 	const disk, other = "lvm:vm-100-disk-1", "lvm:vm-100-disk-0"
 	left, lost, another, back := held(), held(), held(), held()

@@ -31,8 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// Watch wakes the Machines that list a Volume when something is noted of that. Without the kind Volume there is
-// nothing to watch. The list is an empty one of Machines of the scope.
+// Watch wakes the Machines that list a Volume when the record of the Volume changes. If the kind Volume is not installed, there is nothing to watch.
+// The list is an empty list of Machines of the scope.
 func (r Reader) Watch(all cache.Informers, list resource.ManagedList, wake func(object.Machine)) error {
 	if r.Object == nil {
 		return nil
@@ -67,7 +67,7 @@ func (r Reader) Watch(all cache.Informers, list resource.ManagedList, wake func(
 func (r Reader) wakeFor(v volumeref.Volume, list resource.ManagedList, wake func(object.Machine)) {
 	all, err := kind.List(context.Background(), r.Kube, list, client.InNamespace(v.GetNamespace()))
 	if err != nil {
-		return // They look again by themselves.
+		return // They are polled anyway.
 	}
 	record, err := volumeref.RecordOf(v)
 	if err != nil {
