@@ -30,19 +30,19 @@ type backupsClient interface {
 	TaskLines(ctx context.Context, u proxmox.UPID, start, limit int) (lines []string, total int, err error)
 }
 
-// backupTask is the type of the tasks that make backups.
+// backupTask is the type of the tasks that create backups.
 const backupTask = "vzdump"
 
-// BackupTasks are the tasks of backups on a node.
+// BackupTasks holds the tasks of backups on a node.
 type BackupTasks struct {
-	// Ended tasks, the one that has begun last first.
+	// Ended tasks, the one that began last first.
 	Ended []proxmox.Task
 
-	// Hidden is true if the user sees no tasks of others there, for want of Sys.Audit on the node.
+	// Hidden is true if the user cannot see the tasks of others on the node, because Sys.Audit on the node is missing.
 	Hidden bool
 }
 
-// backups are the tasks of backups, and what their logs tell.
+// backups reads the tasks of backups and the content of their logs.
 type backups struct {
 	times  *times
 	client Client
@@ -57,12 +57,13 @@ func newBackups(times *times, client Client) *backups {
 	return b
 }
 
-// BackupTasks returns the tasks of backups that have ended on a node, which must be online. They are Stable, and read again after one was seen to end.
+// BackupTasks returns the tasks of backups that have ended on a node, which must be online. They are Stable, and read again after a backup was seen to
+// end.
 func (b *backups) BackupTasks(ctx context.Context, node string) (BackupTasks, error) {
 	return read(ctx, b.times, b.tasks.of(node), Stable)
 }
 
-// BackupRun returns what the log tells of a task that has ended, which is read once. It must not be changed.
+// BackupRun returns the content of the log of a task that has ended. The log is read once. The result must not be changed.
 func (b *backups) BackupRun(ctx context.Context, u proxmox.UPID) (backuplog.Run, error) {
 	return b.runs.of(u).get(ctx, b.times.life, b.times.now, forGood)
 }
@@ -85,7 +86,7 @@ func (b *backups) readTasks(ctx context.Context, node string) (BackupTasks, erro
 	return BackupTasks{Ended: tasks, Hidden: !all[path]["Sys.Audit"]}, nil
 }
 
-// Limits of a log: how many lines are read at once, and at most.
+// Limits of a log: the number of lines that are read by one call, and in total.
 const pageLines, mostLines = 5000, 200000
 
 func (b *backups) readRun(ctx context.Context, u proxmox.UPID) (backuplog.Run, error) {

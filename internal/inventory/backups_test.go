@@ -22,7 +22,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// TestBackupRuns has the tasks of a node listed, the last one to begin first, and the log of each read once, to its end.
+// TestBackupRuns checks that the tasks of a node are listed, the last one to begin first, and that the log of each is read once, to its end.
 func TestBackupRuns(t *testing.T) {
 	p := &pve{}
 	c := New(p)

@@ -25,21 +25,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// readTimeout ends a shared read whose callers may all have gone.
+// readTimeout ends a shared read, since all of its callers may have left.
 const readTimeout = time.Minute
 
 const (
-	// joinTimeout is how long callers wait for a read that others have begun, counted from its
-	// beginning: a cluster that does not answer would keep all workers, which look at other clusters too.
+	// joinTimeout is how long callers wait for a read that others have begun, counted from its beginning. Otherwise one cluster that does not answer would
+	// block all workers, which serve other clusters too.
 	joinTimeout = 10 * time.Second
 
-	// retryTimeout is how long callers wait for a read after one to which there was no answer. What
-	// answers does so sooner.
+	// retryTimeout is how long callers wait for a read if the previous one got no answer. A cluster that works answers sooner.
 	retryTimeout = time.Second
 )
 
-// A cached is a value that is read once for all who want it at the same time,
-// and kept for a while.
+// A cached value is read once for all callers that ask for it at the same time, and kept for a while.
 type cached[T any] struct {
 	read func(context.Context) (T, error)
 
@@ -51,26 +49,26 @@ type cached[T any] struct {
 	current *call[T]
 	next    *call[T]
 
-	// stale counts how often what was read was found to be that.
+	// stale counts how often the value was invalidated.
 	stale int
 
-	// joined is what is read, such as "list tasks", if callers wait no longer for a read of others
-	// than the timeouts say, and failed the error of the last one if there was no answer.
+	// joined names what is read, such as "list tasks", if callers wait for the reads of others only as long as the timeouts allow. failed is the error of the
+	// last read if it got no answer.
 	joined string
 	failed error
 }
 
-// A call is a read under way, or the one after it.
+// A call is a read that is running, or the read after it.
 type call[T any] struct {
 	done  chan struct{}
 	begun time.Time
 	fresh bool
-	stale int // of the reading when it began
+	stale int // cached.stale when the call began
 	value T
 	err   error
 }
 
-// invalidate invalidates what was read, or is being read: something has changed.
+// invalidate marks the value, and a read that is running, as stale because something has changed.
 func (r *cached[T]) invalidate() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +76,7 @@ func (r *cached[T]) invalidate() {
 	r.stale++
 }
 
-// get returns the value, at most maxAge old. One caller's end does not end the
-// read for the others: it lives as long as life.
+// get returns the value, at most maxAge old. If the context of one caller ends, the read continues for the others: only the end of life ends it.
 func (r *cached[T]) get(ctx, life context.Context, now func() time.Time, maxAge time.Duration) (T, error) {
 	r.mu.Lock()
 	if r.valid && now().Sub(r.begun) <= maxAge {
@@ -96,14 +93,14 @@ func (r *cached[T]) get(ctx, life context.Context, now func() time.Time, maxAge 
 	return f.wait(ctx, p)
 }
 
-// A waitLimit is how long a caller waits for a read, and the error afterwards.
+// A waitLimit holds how long a caller waits for a read, and the error that it gets afterwards.
 type waitLimit struct {
 	time.Duration
 
 	err error
 }
 
-// waitLimit returns how long a caller waits that has begun a read, or joins one of others. It must be called with the lock held.
+// waitLimit returns how long a caller waits for a read, which is its own or that of another caller. It must be called with the lock held.
 func (r *cached[T]) waitLimit(f *call[T], own bool, now func() time.Time) waitLimit {
 	switch {
 	case r.joined == "" || own && r.failed == nil:
@@ -121,8 +118,7 @@ func (r *cached[T]) waitLimit(f *call[T], own bool, now func() time.Time) waitLi
 	}
 }
 
-// refresh reads a value that is older than maxAge again, unless that is under way. Until then it
-// counts as before.
+// refresh begins to read the value again if it is older than maxAge and is not being read. Until then the old value is used.
 func (r *cached[T]) refresh(life context.Context, now func() time.Time, maxAge time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,14 +127,13 @@ func (r *cached[T]) refresh(life context.Context, now func() time.Time, maxAge t
 	}
 }
 
-// fresh reads the value after now. Those who want that while such a read is under
-// way share the next one.
+// fresh returns a value whose read begins after now. Callers that arrive during a read share the next one.
 func (r *cached[T]) fresh(ctx, life context.Context, now func() time.Time) (T, error) {
 	f, p := r.following(life, now)
 	return f.wait(ctx, p)
 }
 
-// since returns a value that was read after a time: what was read, is being read, or is read now.
+// since returns a value whose read began after a time: the known value, the value of a running read, or that of a new read.
 func (r *cached[T]) since(ctx, life context.Context, now func() time.Time, after time.Time) (T, error) {
 	r.mu.Lock()
 	if r.valid && r.begun.After(after) {
@@ -160,7 +155,7 @@ func (r *cached[T]) poll(life context.Context, now func() time.Time) (T, error) 
 	return f.wait(life, waitLimit{})
 }
 
-// following is a read that begins after now, and how long its callers wait.
+// following returns a read that begins after now, and how long its callers wait.
 func (r *cached[T]) following(life context.Context, now func() time.Time) (*call[T], waitLimit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,7 +172,7 @@ func (r *cached[T]) following(life context.Context, now func() time.Time) (*call
 	return f, r.waitLimit(f, own, now)
 }
 
-// begin begins a reading. It must be called with the lock held.
+// begin starts a read. It must be called with the lock held.
 func (r *cached[T]) begin(life context.Context, f *call[T], now func() time.Time) {
 	r.current, f.stale, f.begun = f, r.stale, now()
 	r.tried = f.begun

@@ -27,21 +27,21 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Change says what may have changed of a guest.
+// A Change names what may have changed about a guest.
 type Change int
 
 const (
-	// ChangeConfig is a change of the guest's configuration that no task made.
+	// ChangeConfig is a change of the guest's configuration without a task.
 	ChangeConfig Change = iota
 
-	// ChangeAll may have changed anything: a task has begun or ended, or a snapshot was taken.
+	// ChangeAll means that anything may have changed: a task has begun or ended, or a snapshot was taken.
 	ChangeAll
 )
 
-// changes are the guests that something has happened to.
+// changes holds the guests for which an event was seen, by VMID.
 type changes map[int]Change
 
-// add adds what a task or a line is about. A task that gives a disk to another guest has both in place of a VMID: 100-scsi1>101-unused0.
+// add adds the guests that a task or a log line names. A task that gives a disk to another guest names both in place of a VMID: 100-scsi1>101-unused0.
 func (t changes) add(about string, what Change) {
 	from, to, given := strings.Cut(about, ">")
 	if given {
@@ -55,20 +55,19 @@ func (t changes) add(about string, what Change) {
 	}
 }
 
-// ownershipOracle tells what a Client has done itself from what others have.
+// ownershipOracle distinguishes what a Client has done from what others have done.
 type ownershipOracle interface {
-	// StartedByUs reports whether a task is, or may turn out to be, the Client's own.
+	// StartedByUs reports whether a task is surely the Client's own, and whether it may still turn out to be.
 	StartedByUs(u proxmox.UPID) (sure, maybe bool)
 
-	// LoggedByUs reports whether a line about a guest is the Client's own.
+	// LoggedByUs reports whether the Client itself caused a log line about a guest.
 	LoggedByUs(vmid, user string) bool
 }
 
-// forgetAfter is how long a task or a line is remembered that PVE lists no more:
-// nodes that are away for a while list theirs again.
+// forgetAfter is how long a task or a log line is remembered that PVE no longer lists. Nodes that were unreachable for a while list theirs again.
 const forgetAfter = 10 * time.Minute
 
-// A taskFeed finds what is new in lists of tasks.
+// A taskFeed finds new entries in lists of tasks.
 type taskFeed struct {
 	primed bool
 	seen   map[proxmox.UPID]taskSeen
@@ -79,8 +78,7 @@ type taskSeen struct {
 	at    time.Time
 }
 
-// take takes a list and returns what others' tasks have touched since the one before.
-// The first list says what has been so far.
+// take processes a list and returns the guests that tasks of others have affected since the previous list. The first list sets the starting point.
 func (f *taskFeed) take(list []proxmox.Task, by ownershipOracle, now time.Time) changes {
 	out := changes{}
 	for _, t := range list {
@@ -93,8 +91,7 @@ func (f *taskFeed) take(list []proxmox.Task, by ownershipOracle, now time.Time) 
 	return out
 }
 
-// observe observes a task and reports whether it is news: one that has begun or ended, and that
-// is not ours. One that may be ours is met again.
+// observe records a task and reports whether it is news, which means that it has begun or ended and is not ours. A task that may be ours is checked again.
 func (f *taskFeed) observe(u proxmox.UPID, ended bool, by ownershipOracle, now time.Time) bool {
 	before, known := f.seen[u]
 	sure, maybe := by.StartedByUs(u)
@@ -108,7 +105,7 @@ func (f *taskFeed) observe(u proxmox.UPID, ended bool, by ownershipOracle, now t
 	return f.primed && !sure && (!known || ended && !before.ended)
 }
 
-// corrected returns a list in which no task of others runs that is known to have ended.
+// corrected returns a list in which no task of others is running that is known to have ended.
 func (f *taskFeed) corrected(list []proxmox.Task, by ownershipOracle) []proxmox.Task {
 	over := func(t proxmox.Task) bool {
 		if !t.Running || !f.seen[t.UPID].ended {
@@ -127,13 +124,13 @@ func (f *taskFeed) corrected(list []proxmox.Task, by ownershipOracle) []proxmox.
 	return list
 }
 
-// A logFeed finds what is new in the cluster's log.
+// A logFeed finds new lines in the cluster's log.
 type logFeed struct {
 	primed bool
 	seen   map[string]time.Time
 }
 
-// more reports whether there may be new lines that these, the newest, do not reach back to.
+// more reports whether there may be new lines older than these, which are the newest.
 func (f *logFeed) more(lines []proxmox.LogLine) bool {
 	return f.primed && len(lines) > 0 && !slices.ContainsFunc(lines, func(l proxmox.LogLine) bool {
 		_, known := f.seen[keyOf(l)]
@@ -141,10 +138,10 @@ func (f *logFeed) more(lines []proxmox.LogLine) bool {
 	})
 }
 
-// keyOf returns the key of a line, which no other has.
+// keyOf returns the unique key of a line.
 func keyOf(l proxmox.LogLine) string { return l.ID + " " + strconv.FormatInt(l.Time.Unix(), 10) }
 
-// take takes the newest lines and returns the new ones among them.
+// take processes the newest lines and returns the new ones among them.
 func (f *logFeed) take(lines []proxmox.LogLine, now time.Time) (fresh []proxmox.LogLine) {
 	for _, l := range lines {
 		key := keyOf(l)
@@ -162,8 +159,7 @@ func (f *logFeed) take(lines []proxmox.LogLine, now time.Time) (fresh []proxmox.
 	return fresh
 }
 
-// changed returns the guests that new lines name. Lines about tasks count as the lists
-// of tasks do, which are short.
+// changed returns the guests that new lines name. Lines about tasks count like entries of the task lists, because those lists are short.
 func (f *taskFeed) changed(lines []proxmox.LogLine, by ownershipOracle, now time.Time) changes {
 	out := changes{}
 	for _, l := range slices.Backward(lines) { // Oldest first.
@@ -182,7 +178,7 @@ func (f *taskFeed) changed(lines []proxmox.LogLine, by ownershipOracle, now time
 	return out
 }
 
-// changeOf returns the change of a line. Snapshots and what is yet unknown may change more than options.
+// changeOf returns the change that a line reports. Snapshots and unknown lines may change more than options.
 func changeOf(l proxmox.LogLine) Change {
 	if strings.HasPrefix(l.Message, "update VM ") {
 		return ChangeConfig
@@ -190,8 +186,7 @@ func changeOf(l proxmox.LogLine) Change {
 	return ChangeAll
 }
 
-// A summary is what the cluster's list says of a guest that does not change by
-// itself.
+// A summary holds what the cluster's list shows of a guest, without the values that change by themselves.
 type summary struct {
 	listed                               bool
 	node, name, status, tags, pool, lock string
@@ -213,8 +208,8 @@ func summaryOf(g *proxmox.Guest) summary {
 	}
 }
 
-// differs reports whether a guest has changed since it was listed before. An uptime
-// that goes backwards is a start in between. Nodes that do not tell say nothing.
+// differs reports whether a guest has changed since the previous list. An uptime that has decreased means that the guest was started in between. Nodes
+// that do not report are ignored.
 func (s summary) differs(before summary) bool {
 	restarted := s.uptime < before.uptime
 	s.uptime, before.uptime = 0, 0
@@ -225,7 +220,7 @@ func (s summary) differs(before summary) bool {
 	return restarted || s != before
 }
 
-// merge keeps what a node has told that does not tell any more.
+// merge keeps the last known values if a node no longer reports them.
 func (s summary) merge(before summary) summary {
 	if s.status != "unknown" || !before.listed {
 		return s

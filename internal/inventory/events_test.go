@@ -190,7 +190,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// A witness is told of a guest.
+// A witness records what it is notified of about a guest.
 type witness struct {
 	used atomic.Int32
 
@@ -206,7 +206,7 @@ func (w *witness) add(what string) {
 	w.all = append(w.all, what)
 }
 
-// told so far, since this was asked last.
+// told returns the notifications since the last call.
 func (w *witness) told() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -264,7 +264,7 @@ func TestWatch(t *testing.T) {
 			t.Error("Nobody has watched before.")
 		}
 		pass(time.Minute)
-		pass(time.Second) // So that nothing is read just as it is counted.
+		pass(time.Second) // So that nothing is read at the moment when it is counted.
 		want("Nothing has happened")
 		calls, logs, used := p.calls.Load(), p.logs.Load(), w.used.Load()
 		pass(time.Minute)
@@ -309,7 +309,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestWatchIsTakenOver has a watch taken over while lists are told, for the race detector.
+// TestWatchIsTakenOver replaces a watch while lists are compared, for the race detector.
 func TestWatchIsTakenOver(t *testing.T) {
 	p := &pve{guests: []proxmox.Guest{{VMID: 100, Status: "running"}}}
 	c := New(p)
@@ -350,8 +350,7 @@ func TestWatchWithoutLog(t *testing.T) {
 	})
 }
 
-// TestEndInLog has a task run in the list that was read last, and its end told by the
-// log, whose reader is the next to look.
+// TestEndInLog checks a task that is running in the last list while its end is reported by the log, whose reader is the next to run.
 func TestEndInLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		theirs, ours := upidOf("1", "qmconfig", "100", "root@pam"), upidOf("2", "qmstart", "101", "we")
@@ -454,7 +453,7 @@ func TestHandoverWatches(t *testing.T) {
 	}
 }
 
-// TestHandoverFollowed has both views see the end of a task.
+// TestHandoverFollowed checks that both views see the end of a task.
 func TestHandoverFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{tasks: []proxmox.Task{{UPID: "a", Running: true}}}
@@ -504,8 +503,7 @@ func TestKnownConfig(t *testing.T) {
 	})
 }
 
-// TestWatchWaits has somebody watch while it is read what has been so far: what happens
-// after that must not count as such.
+// TestWatchWaits begins a watch while the starting point is being read. Events after that must not count as part of it.
 func TestWatchWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{privileges: proxmox.Privileges{syslog: true}, gate: make(chan struct{})}
@@ -533,8 +531,7 @@ func TestWatchWaits(t *testing.T) {
 	})
 }
 
-// TestLogMissed has lines come that nobody sees: none can be read at first, and later more
-// come at once than PVE keeps.
+// TestLogMissed checks lines that cannot be seen: at first no lines can be read, and later more are added at once than PVE keeps.
 func TestLogMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lines := func(first, n int) []proxmox.LogLine {
@@ -570,8 +567,7 @@ func TestLogMissed(t *testing.T) {
 	})
 }
 
-// TestWatchInDispute has the list say something else than what is known, for good, and
-// then something new.
+// TestWatchInDispute checks a list that permanently differs from what is known, and then shows something new.
 func TestWatchInDispute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{guests: []proxmox.Guest{{VMID: 100, Status: "running"}}}
@@ -580,7 +576,7 @@ func TestWatchInDispute(t *testing.T) {
 		w := &witness{}
 		c.Watch(t.Context(), "a", 100, w)
 		w.look()
-		pass(time.Minute + time.Second) // So that nothing is read just as it is looked.
+		pass(time.Minute + time.Second) // So that nothing is read at the moment of the check.
 		if told := w.told(); len(told) != 1 {
 			t.Fatalf("The first list after a look is told, got %q", told)
 		}
@@ -630,7 +626,7 @@ func TestChanged(t *testing.T) {
 	})
 }
 
-// The snapshots of a VM are read once for all who ask, and again when the VM was touched.
+// TestSnapshots checks that the snapshots of a VM are read once for all callers, and again after the VM was changed.
 func TestSnapshots(t *testing.T) {
 	p := &pve{}
 	c := New(p)

@@ -25,13 +25,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// missesBeforeLook is how many polls may not list a followed task before it is
-// asked for by itself: a task may not be visible at once, and the list of recent
+// missesBeforeLook is how many polls may lack a followed task before it is read by itself. A new task may not be visible at once, and the list of recent
 // tasks is short.
 const missesBeforeLook = 3
 
-// giveUpAfter ends the following of a task that nothing can be learned about,
-// such as that of a node that nobody may ask about.
+// giveUpAfter ends the following of a task about which nothing can be learned, such as one on a node that the user may not ask.
 const giveUpAfter = 24 * time.Hour
 
 // A follower waits for the end of one task.
@@ -40,17 +38,16 @@ type follower struct {
 	begun  time.Time
 	misses int
 
-	// listed is true once the task was listed: one that is listed no more has ended, and many others after it.
+	// listed is true once the task was listed. If it is no longer listed, it has ended, and many other tasks after it.
 	listed bool
 
-	// looks is how often the task was asked for by itself, next when it is asked for
-	// again, and looking is true meanwhile.
+	// looks counts the reads of this task by itself, next is the time of the next one, and looking is true during one.
 	looks   int
 	next    time.Time
 	looking bool
 }
 
-// compare tells which of two followed tasks is looked at first: one that has ended, or else the one that has waited longer.
+// compare orders followed tasks for reading: first those that have ended, then those that have waited longest.
 func (f *follower) compare(o *follower) int {
 	if f.listed != o.listed {
 		if f.listed {
@@ -61,13 +58,12 @@ func (f *follower) compare(o *follower) int {
 	return cmp.Or(f.next.Compare(o.next), f.begun.Compare(o.begun))
 }
 
-// Follow calls done once the task has ended. It returns at once; done must not
-// block.
+// Follow calls done when the task has ended. It returns at once; done must not block.
 func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := len(c.followed) == 0
-	var once sync.Once // Two views may follow one task.
+	var once sync.Once // Two Clusters may follow one task.
 	c.followed[u] = &follower{done: func(t proxmox.Task) { once.Do(func() { c.forgetTask(u); done(t) }) }, begun: c.now()}
 	c.run()
 	if first {
@@ -78,9 +74,8 @@ func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
 	}
 }
 
-// Handover hands over what another view of the same cluster follows and watches, whose client
-// may not be let in any more. If that has other users, it keeps what it has besides:
-// which is theirs is found by who watches here.
+// Handover takes over what another view of the same cluster follows and watches, because the client of that view may have lost its access. If the other
+// view has other users, it keeps its watches and followers too, and those who watch here show which ones are theirs.
 func (c *Cluster) Handover(from *Cluster, others bool) {
 	from.mu.Lock()
 	followed, watches := maps.Clone(from.followed), maps.Clone(from.watches)
@@ -98,11 +93,11 @@ func (c *Cluster) Handover(from *Cluster, others bool) {
 	for u, f := range followed {
 		c.Follow(u, f.done)
 	}
-	// What happens between the lists of the two is not known.
+	// Events between the lists of the two views are not known.
 	c.notifyMissed()
 }
 
-// handover hands over a watch. It must be called with the lock held. Whose watch it is may be unclear.
+// handover takes over a watch. It must be called with the lock held. unclear means that it is not known whether the watch continues here.
 func (c *Cluster) handover(key string, w *watch, unclear bool) {
 	if _, ok := c.watches[key]; ok {
 		return
@@ -114,8 +109,7 @@ func (c *Cluster) handover(key string, w *watch, unclear bool) {
 	c.watch(key, &successor)
 }
 
-// settle tells followers about the tasks that have ended, and looks at those that the
-// list, whose read began then, lacks.
+// settle notifies the followers of tasks that have ended, and reads the tasks that the list lacks. The read of the list began at begun.
 func (c *Cluster) settle(tasks []proxmox.Task, begun time.Time) {
 	listed := make(map[proxmox.UPID]proxmox.Task, len(tasks))
 	for _, t := range tasks {
@@ -127,8 +121,7 @@ func (c *Cluster) settle(tasks []proxmox.Task, begun time.Time) {
 	}
 }
 
-// ended returns the calls to make for tasks that have ended, which are followed no
-// longer.
+// ended returns the calls for followed tasks that have ended, and stops following these.
 func (c *Cluster) ended(listed map[proxmox.UPID]proxmox.Task) []func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

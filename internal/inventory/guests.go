@@ -23,12 +23,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Unchanged is for what was read of a VM since the last sign that it has changed: a task, a line of the log, another entry in the list of
-// resources, or a change of ours. It is a reason to do nothing, never to do something. What was read longer ago is read again.
+// Unchanged is for values of a VM that were read since the last sign that the VM has changed: a task, a line of the log, another entry in the list of
+// resources, or a change of ours. Such a value justifies doing nothing, never an action. Values that were read longer ago are read again.
 const Unchanged = 30 * time.Minute
 
-// guestAge returns how old what was read of a VM may be. Unchanged is Current without anybody who watches, or without Sys.Syslog on /. It is
-// up to a third less, by the VMID, so that what was read at once is not read again at once.
+// guestAge returns the maximum age of what was read of a VM. Unchanged is replaced by Current if nothing is watched, or without Sys.Syslog on /. It is
+// reduced by up to a third, by the VMID, so that values that were read together are not read again together.
 func (c *Cluster) guestAge(ctx context.Context, vmid int, maxAge time.Duration) time.Duration {
 	switch {
 	case maxAge != Unchanged:
@@ -49,7 +49,7 @@ func (c *Cluster) Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Du
 	return read(ctx, c.times, c.snapshots.of(ref), c.guestAge(ctx, ref.VMID, maxAge))
 }
 
-// forgetGuests forgets what was read of the guests that a function picks by their VMIDs.
+// forgetGuests forgets what was read of the guests whose VMIDs pick selects.
 func (i *infra) forgetGuests(pick func(vmid int) bool) {
 	of := func(ref proxmox.Ref) bool { return pick(ref.VMID) }
 	i.configs.forget(of)
@@ -60,7 +60,7 @@ func (i *infra) forgetGuests(pick func(vmid int) bool) {
 // forgetAllGuests forgets what was read of all guests.
 func (i *infra) forgetAllGuests() { i.forgetGuests(func(int) bool { return true }) }
 
-// forgetTouched forgets what was read of guests that something has happened to.
+// forgetTouched forgets what was read of the guests for which an event was seen.
 func (i *infra) forgetTouched(all changes) {
 	if len(all) > 0 {
 		i.forgetGuests(func(vmid int) bool { _, ok := all[vmid]; return ok })
@@ -74,7 +74,7 @@ func (i *infra) forgetTask(u proxmox.UPID) {
 	i.forgetTouched(touched)
 }
 
-// forgetListed forgets what was read of guests of which a list says something else than the one before, or nothing.
+// forgetListed forgets what was read of guests whose entry in the list has changed or is missing.
 func (c *Cluster) forgetListed(guests []proxmox.Guest) {
 	all := map[int]summary{}
 	for _, vmid := range append(vmidsOf(c.infra.options), vmidsOf(c.snapshots)...) {
@@ -99,10 +99,10 @@ func (c *Cluster) forgetListed(guests []proxmox.Guest) {
 	c.forgetTouched(changed)
 }
 
-// A guestTasks finds tasks that have begun or ended since the list before, whoever has started them.
+// guestTasks finds tasks of any user that have begun or ended since the previous list.
 type guestTasks struct{ ended map[proxmox.UPID]bool }
 
-// take takes a list and returns the guests that they work on.
+// take processes a list and returns the guests that its new tasks affect.
 func (f *guestTasks) take(list []proxmox.Task) changes {
 	touched, ended := changes{}, make(map[proxmox.UPID]bool, len(list))
 	for _, t := range list {
@@ -115,20 +115,20 @@ func (f *guestTasks) take(list []proxmox.Task) changes {
 	return touched
 }
 
-// An OnChange is a Watcher that is called when others have done something to a guest.
+// An OnChange is a Watcher that is called when others have changed a guest.
 type OnChange func()
 
-// Changed calls it.
+// Changed calls f.
 func (f OnChange) Changed(Change) { f() }
 
-// Listed does nothing: what was read of the guest is forgotten.
+// Listed does nothing, because what was read of the guest is forgotten anyway.
 func (f OnChange) Listed(*proxmox.Guest) {}
 
 // Used does nothing.
 func (f OnChange) Used(*proxmox.Guest) {}
 
-// Missed does nothing: what was read of all guests is forgotten.
+// Missed does nothing, because what was read of all guests is forgotten anyway.
 func (f OnChange) Missed() {}
 
-// Since is never.
+// Since returns zero times.
 func (f OnChange) Since() (changed, until time.Time) { return time.Time{}, time.Time{} }

@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// TestUnchanged has the options of a VM read again after a sign that it has changed, be it ours, and else once in half an hour.
+// TestUnchanged checks that the options of a VM are read again after a sign that it has changed, even one of ours, and otherwise once in half an hour.
 func TestUnchanged(t *testing.T) {
 	ours := upidOf("1", "qmmove", "101-scsi1>100-unused0", "we@pve")
 	listed := func(t proxmox.Task) func(*pve, *Cluster) {
@@ -89,7 +89,7 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// TestUnchangedUnseen has them read at each look by who cannot see what others do.
+// TestUnchangedUnseen checks that a user who cannot see the changes of others reads the options each time.
 func TestUnchangedUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{}

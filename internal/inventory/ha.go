@@ -23,14 +23,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// An haClient is the part of a Client that knows about high availability.
+// An haClient is the part of a Client that reads high availability.
 type haClient interface {
 	HARules(ctx context.Context) (proxmox.HARules, error)
 	HAResources(ctx context.Context) (map[int]proxmox.HASettings, error)
 	HAStatus(ctx context.Context) (proxmox.HAStatus, error)
 }
 
-// ha is what high availability is told, and does.
+// ha caches the configuration and the state of high availability.
 type ha struct {
 	times *times
 
@@ -49,8 +49,7 @@ func newHA(times *times, client haClient) *ha {
 	}
 }
 
-// readResult is what was read, or why PVE does not permit that: asking again at each
-// look would not change it.
+// readResult holds what was read, or the error if PVE does not permit the read. Asking again at each reconcile would not change that.
 type readResult[T any] struct {
 	value   T
 	refusal error
@@ -73,8 +72,8 @@ func (r readResult[T]) or(err error) (T, error) {
 	return r.value, err
 }
 
-// granted returns what was read, at most maxAge old. What PVE did not permit is read again after
-// another age: it may have been granted since.
+// granted returns the value, at most maxAge old. A read that PVE did not permit is repeated after another age, refused, since the privilege may have been
+// granted meanwhile.
 func granted[T any](ctx context.Context, t *times, of *cached[readResult[T]], maxAge, refused time.Duration) (T, error) {
 	r, err := of.get(ctx, t.life, t.now, maxAge)
 	if r.refusal != nil {
@@ -83,14 +82,14 @@ func granted[T any](ctx context.Context, t *times, of *cached[readResult[T]], ma
 	return r.or(err)
 }
 
-// HARules returns the HA rules of the cluster. No event reports that they have changed. They must not be changed.
+// HARules returns the HA rules of the cluster. No event reports their changes. They must not be changed.
 func (h *ha) HARules(ctx context.Context, maxAge time.Duration) (proxmox.HARules, error) {
 	r, err := read(ctx, h.times, &h.rules, maxAge)
 	return r.or(err)
 }
 
-// HAResources returns what HA was told of VMs, by VMID. The value is read again after InvalidateHA and after any sign that HA does
-// something else than before. It must not be changed.
+// HAResources returns the HA settings of VMs, by VMID. They are read again after InvalidateHA, and after any sign that the behaviour of HA has changed.
+// The result must not be changed.
 func (h *ha) HAResources(ctx context.Context, maxAge time.Duration) (map[int]proxmox.HASettings, error) {
 	if maxAge == Fresh {
 		r, err := h.resources.fresh(ctx, h.times.life, h.times.now)
@@ -99,14 +98,13 @@ func (h *ha) HAResources(ctx context.Context, maxAge time.Duration) (map[int]pro
 	return granted(ctx, h.times, &h.resources, h.times.scale(maxAge), h.times.scale(min(maxAge, Relaxed)))
 }
 
-// HAStatus returns what high availability does. It is at most a minute old, and read again after any sign that HA does something else
-// than before.
+// HAStatus returns the state of high availability. It is at most a minute old, and read again after any sign that the behaviour of HA has changed.
 func (h *ha) HAStatus(ctx context.Context) (proxmox.HAStatus, error) {
 	r, err := read(ctx, h.times, &h.status, time.Minute)
 	return r.or(err)
 }
 
-// InvalidateHA invalidates what was read of HA, since we have changed it.
+// InvalidateHA invalidates what was read of HA. Call it after a change of HA.
 func (h *ha) InvalidateHA() {
 	h.resources.invalidate()
 	h.status.invalidate()

@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// An infraClient reads what VMs can be attached to, and where copies of them are.
+// An infraClient reads what VMs can be attached to, and where their replicas are.
 type infraClient interface {
 	backupsClient
 
@@ -40,7 +40,7 @@ type infraClient interface {
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 }
 
-// infra are what VMs of a cluster can be attached to.
+// infra caches what VMs of a cluster can be attached to.
 type infra struct {
 	times *times
 
@@ -59,7 +59,7 @@ type infra struct {
 	permissions  cached[map[string]proxmox.Privileges]
 }
 
-// A storageKey is where volumes are.
+// A storageKey identifies the volumes of a content type on a storage of a node.
 type storageKey struct{ node, storage, content string }
 
 func newInfra(times *times, client Client) *infra {
@@ -89,7 +89,7 @@ func newInfra(times *times, client Client) *infra {
 	}
 }
 
-// cachedBy are of several things of one kind.
+// cachedBy holds cached values of one kind by key.
 type cachedBy[K comparable, T any] struct {
 	read func(context.Context, K) (T, error)
 
@@ -112,14 +112,14 @@ func (r *cachedBy[K, T]) of(k K) *cached[T] {
 	return one
 }
 
-// forget forgets those that a function picks.
+// forget deletes the values whose keys pick selects.
 func (r *cachedBy[K, T]) forget(pick func(K) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.all, func(k K, _ *cached[T]) bool { return pick(k) })
 }
 
-// vmidsOf returns the VMIDs of the guests of which something was read.
+// vmidsOf returns the VMIDs of the guests with a cached value.
 func vmidsOf[T any](r *cachedBy[proxmox.Ref, T]) []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,8 +130,8 @@ func vmidsOf[T any](r *cachedBy[proxmox.Ref, T]) []int {
 	return all
 }
 
-// Config returns the configuration of a VM that many are made from. It is at most Stable while signs of its change would be seen, and
-// otherwise Current. It must not be changed.
+// Config returns the configuration of a VM from which many VMs are created. It is at most Stable if signs of its change would be seen, and otherwise
+// Current. It must not be changed.
 func (c *Cluster) Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
 	age := Current
 	if c.watching() && c.mayReadLog(ctx) {
@@ -140,8 +140,8 @@ func (c *Cluster) Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig
 	return read(ctx, c.times, c.infra.configs.of(ref), age)
 }
 
-// Bridges returns the bridges of a node, those of SDN included. Ask for those of nodes that are online: PVE is slow to report that a
-// node is not.
+// Bridges returns the bridges of a node, including those of SDN. Call it only for nodes that are online, because PVE is slow to report that a node is
+// offline.
 func (i *infra) Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error) {
 	return read(ctx, i.times, i.bridges.of(node), maxAge)
 }
@@ -161,13 +161,13 @@ func (i *infra) PCIMappings(ctx context.Context, maxAge time.Duration) ([]proxmo
 	return read(ctx, i.times, &i.mappings, maxAge)
 }
 
-// Fingerprints returns those of the nodes' certificates. They are Stable, and read again after nodes have come or gone.
+// Fingerprints returns the fingerprints of the nodes' certificates. They are Stable, and read again after nodes have joined or left.
 func (i *infra) Fingerprints(ctx context.Context) (map[string]string, error) {
 	return read(ctx, i.times, &i.fingerprints, Stable)
 }
 
-// ClusterStatus returns the cluster's name, quorum and members. One that is read again tells, too, whether a node that answers without a cluster belongs to
-// none: the configuration of corosync names the nodes of a cluster also before the node has joined it after a start.
+// ClusterStatus returns the cluster's name, quorum and members. A read also finds out whether a node that reports no cluster is standalone: the
+// configuration of corosync names the nodes of a cluster even before the node has joined it after a start.
 func (i *infra) ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error) {
 	r, err := read(ctx, i.times, &i.status, maxAge)
 	s, err := r.or(err)
@@ -179,8 +179,8 @@ func (i *infra) ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmo
 	return s, ctx.Err()
 }
 
-// ClusterName returns the cluster's name, which stays: it is read once a day, and every five minutes while PVE does not permit that.
-// It is empty for a node that is in no cluster.
+// ClusterName returns the cluster's name, which does not change. It is read once a day, and every five minutes while PVE does not permit that. It is empty
+// for a standalone node.
 func (i *infra) ClusterName(ctx context.Context) (string, error) {
 	s, err := granted(ctx, i.times, &i.status, 24*time.Hour, i.times.scale(Stable))
 	return s.Name, err
@@ -191,8 +191,8 @@ func (i *infra) Privileges(ctx context.Context, path string) (proxmox.Privileges
 	return read(ctx, i.times, i.privileges.of(path), Relaxed)
 }
 
-// PrivilegesOn returns the privileges on a path as Privileges does, by one call for all paths. What is not among them may be there, see
-// proxmox.PrivilegesOn.
+// PrivilegesOn returns the privileges on a path like Privileges, but reads those on all paths by one call. The result may lack privileges that the user
+// has, see proxmox.PrivilegesOn.
 func (i *infra) PrivilegesOn(ctx context.Context, path string) (proxmox.Privileges, error) {
 	all, err := read(ctx, i.times, &i.permissions, Relaxed)
 	return proxmox.PrivilegesOn(all, path), err

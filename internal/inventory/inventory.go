@@ -14,29 +14,22 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package inventory is one shared view of each PVE cluster: what many resources
-// want to know is asked once, and the tasks they started are followed by one
+// Package inventory is one shared view of each PVE cluster: data that many resources need is read once, and the tasks they started are followed by one
 // poll for all.
 //
-// It is also what makes watching cheap. Reading each VM again and again costs calls
-// in proportion to their number, of which nearly all bring nothing new. Instead one
-// reader each of the list of resources, the list of tasks and the cluster's log
-// finds signs that a guest has changed, and tells who watches it:
+// It also makes watching cheap. Reading each VM periodically costs calls in proportion to the number of VMs, and nearly all of these calls bring nothing
+// new. Instead, one reader each of the list of resources, the list of tasks and the cluster's log finds signs that a guest has changed, and notifies the
+// watchers of that guest:
 //
-//   - A task that begins or ends names its guest. The list of tasks is short, so
-//     that the log's lines about tasks count too.
-//   - A change of the configuration that makes no task has a line in the log. PVE
-//     shows the lines of others to who has Sys.Syslog on / only.
-//   - The list of resources has a summary of each guest. It is the last to tell, up
-//     to ten seconds late, but tells what nobody logs: a guest that shuts itself
-//     down, a file that was edited.
+//   - A task that begins or ends names its guest. The list of tasks is short, so the log's lines about tasks count too.
+//   - A change of the configuration without a task has a line in the log. PVE shows the lines of others only to users with Sys.Syslog on /.
+//   - The list of resources has a summary of each guest. It is the slowest source, up to ten seconds late, but it also shows what is not logged: a guest
+//     that shuts itself down, a file that was edited.
 //
-// A sign is a reason to look, never what is acted upon. What we do ourselves is no
-// sign: the client knows its own tasks, and the lines that its calls make. Only what
-// was read of guests for those who look at them seldom is forgotten after it, too:
-// see Unchanged.
+// A sign causes a read. No action is based on the sign itself. Changes by this provider are no sign: the client recognises its own tasks, and the log
+// lines that its calls cause. They only cause cached data of guests to be forgotten, see Unchanged.
 //
-// The readers run only while somebody watches, or follows a task.
+// The readers run only while something is watched or followed.
 package inventory
 
 import (
@@ -47,7 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Client reads what the inventory shares.
+// A Client reads the data that the inventory shares.
 type Client interface {
 	ownershipOracle
 	taskClient
@@ -76,7 +69,7 @@ type taskClient interface {
 
 // Defaults of the options.
 const (
-	// defaultPollInterval is how often tasks are read while some are followed.
+	// defaultPollInterval is how often tasks are read while tasks are followed.
 	defaultPollInterval = time.Second
 
 	// defaultEventPollInterval is how often tasks and the log are read while guests are watched.
@@ -85,20 +78,19 @@ const (
 	// defaultMaxAge is how old the shared list of resources may be.
 	defaultMaxAge = 10 * time.Second
 
-	// defaultLag is how long PVE needs to list what has happened.
+	// defaultLag is how long PVE takes to list an event.
 	defaultLag = 12 * time.Second
 )
 
 // An Option changes a Cluster.
 type Option func(*Cluster)
 
-// WithPollInterval sets how often tasks are looked at while some are followed.
+// WithPollInterval sets how often tasks are read while tasks are followed.
 func WithPollInterval(d time.Duration) Option {
 	return func(c *Cluster) { c.poll = d }
 }
 
-// WithEventPollInterval sets how often tasks, and the log, are looked at while guests
-// are watched.
+// WithEventPollInterval sets how often tasks, and the log, are read while guests are watched.
 func WithEventPollInterval(d time.Duration) Option {
 	return func(c *Cluster) { c.eventPoll = d }
 }
@@ -109,19 +101,18 @@ func WithMaxAge(d time.Duration) Option {
 	return func(c *Cluster) { c.maxAge = d }
 }
 
-// WithLag sets how long PVE needs to list what has happened.
+// WithLag sets how long PVE takes to list an event.
 func WithLag(d time.Duration) Option {
 	return func(c *Cluster) { c.lag = d }
 }
 
-// WithClock sets what tells the time.
+// WithClock sets the clock.
 func WithClock(now func() time.Time) Option {
 	return func(c *Cluster) { c.now = now }
 }
 
-// A Cluster is the shared view of one PVE cluster. It is safe for concurrent
-// use. Close it when it is no longer needed. What is read when it is asked for is in
-// the parts that it embeds; the Cluster itself follows tasks and events.
+// A Cluster is the shared view of one PVE cluster. It is safe for concurrent use. Close it when it is no longer needed. The embedded parts read data on
+// request; the Cluster itself follows tasks and events.
 type Cluster struct {
 	*times
 	*infra
@@ -137,50 +128,50 @@ type Cluster struct {
 
 	resources cached[proxmox.Resources]
 	tasks     cached[[]proxmox.Task]
-	edits     cached[bool]               // whether reading the log has missed lines
+	edits     cached[bool]               // whether lines of the log were missed
 	permitted cached[proxmox.Privileges] // on /
-	primed    cached[struct{}]           // whether what has been so far was read
-	own       cached[[]string]           // nodes on which our tasks could not be looked for
+	primed    cached[struct{}]           // whether the starting point was read
+	own       cached[[]string]           // nodes on which our tasks could not be searched
 
 	ids reservations
 	end context.CancelFunc
 
-	feeds    sync.Mutex // of taskFeed
+	feeds    sync.Mutex // guards taskFeed
 	taskFeed taskFeed
 	endings  endedFeed
-	logging  sync.Mutex // of logFeed
+	logging  sync.Mutex // guards logFeed
 	logFeed  logFeed
-	// guestTasks are all, ours too.
+	// guestTasks sees all tasks, including ours.
 	guestTasks guestTasks
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	readers []*reader
-	// taskReader is the one among them that reads the list of tasks.
+	// taskReader is the reader of the list of tasks.
 	taskReader *reader
 	followed   map[proxmox.UPID]*follower
-	// recentlyEnded are tasks that PVE did not list.
+	// recentlyEnded holds tasks that have ended and that PVE did not list.
 	recentlyEnded map[proxmox.UPID]endedTask
 
 	watches  map[string]*watch
 	watchers map[int]map[string]*watch // by VMID
 	compared time.Time
-	states   *states         // as they were listed last
-	known    map[int]summary // of guests of which something is known, as they were listed last
+	states   *states         // from the last list
+	known    map[int]summary // guests with cached data, from the last list
 }
 
-// times are what all reads of a Cluster go by.
+// times holds the clock and the maximum age for all reads of a Cluster.
 type times struct {
 	life   context.Context //nolint:containedctx // It is the life of the readers.
 	now    func() time.Time
 	maxAge time.Duration // of the list of resources
 }
 
-// scale returns an age in proportion to that of resources.
+// scale returns an age in proportion to maxAge.
 func (t *times) scale(age time.Duration) time.Duration {
 	return time.Duration(float64(age) / float64(defaultMaxAge) * float64(t.maxAge))
 }
 
-// New makes the view of a cluster. It does no I/O.
+// New returns the view of a cluster. It does no I/O.
 func New(client Client, opts ...Option) *Cluster {
 	c := &Cluster{
 		times:     &times{now: time.Now, maxAge: defaultMaxAge},
@@ -208,26 +199,26 @@ func New(client Client, opts ...Option) *Cluster {
 // Close stops the readers.
 func (c *Cluster) Close() { c.end() }
 
-// How old the value may be that a method of Cluster returns, for its argument maxAge. Another maxAge of WithMaxAge than the default
-// scales all of them.
+// Values for the argument maxAge of the methods of Cluster, which limits the age of the result. WithMaxAge scales all of them in proportion to its
+// default.
 const (
 	// Fresh values are read after the call began. Callers that arrive while a read is under way share the next one.
 	Fresh time.Duration = 0
 
-	// Recent is for what others may change at the same time, such as which VMIDs are in use.
+	// Recent is for data that others may change at the same time, such as the VMIDs in use.
 	Recent = time.Second
 
-	// Current is as old as the list of resources gets: such values need no call while VMs are watched.
+	// Current is the maximum age of the list of resources. Such values need no call while VMs are watched.
 	Current = defaultMaxAge
 
-	// Relaxed is for what needs a call of its own.
+	// Relaxed is for data that needs a separate call.
 	Relaxed = 20 * time.Second
 
-	// Stable is for what seldom changes. It is enough for callers that find there what they look for.
+	// Stable is for data that seldom changes. It suffices for callers that find what they look for.
 	Stable = 5 * time.Minute
 )
 
-// read returns the value of a cache, at most maxAge old.
+// read returns a cached value, at most maxAge old.
 func read[T any](ctx context.Context, t *times, from *cached[T], maxAge time.Duration) (T, error) {
 	if maxAge == Fresh {
 		return from.fresh(ctx, t.life, t.now)
@@ -235,7 +226,7 @@ func read[T any](ctx context.Context, t *times, from *cached[T], maxAge time.Dur
 	return from.get(ctx, t.life, t.now, t.scale(maxAge))
 }
 
-// Resources returns what the list of the cluster's resources has, at most maxAge old.
+// Resources returns the list of the cluster's resources, at most maxAge old.
 func (c *Cluster) Resources(ctx context.Context, maxAge time.Duration) (proxmox.Resources, error) {
 	if maxAge < Current {
 		return read(ctx, c.times, &c.resources, maxAge)
@@ -243,8 +234,7 @@ func (c *Cluster) Resources(ctx context.Context, maxAge time.Duration) (proxmox.
 	return c.resources.get(ctx, c.life, c.now, c.maxReadAge(c.scale(maxAge)))
 }
 
-// maxReadAge returns how old a reading may be that a reader repeats: as old as it gets in
-// between, and what it takes to read.
+// maxReadAge returns the maximum age of data that a reader reads at an interval, including the duration of a read.
 func (c *Cluster) maxReadAge(interval time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -260,28 +250,28 @@ func (c *Cluster) Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.G
 	return r.Guests, err
 }
 
-// GuestsSince is Guests of a list that was asked for after a time, such as the end of a task. Those who ask after the ends of several
-// tasks share it.
+// GuestsSince returns the guests from a list that was requested after a time, such as the end of a task. Callers that wait for the ends of several tasks
+// share the list.
 func (c *Cluster) GuestsSince(ctx context.Context, after time.Time) ([]proxmox.Guest, error) {
 	r, err := c.resources.since(ctx, c.life, c.now, after)
 	return r.Guests, err
 }
 
-// Nodes returns the nodes of the cluster, as Current as resources.
+// Nodes returns the nodes of the cluster, which are Current like resources.
 func (c *Cluster) Nodes(ctx context.Context) ([]proxmox.Node, error) {
 	r, err := c.Resources(ctx, Current)
 	return r.Nodes, err
 }
 
-// Storages returns the storages of all nodes, as Current as resources.
+// Storages returns the storages of all nodes, which are Current like resources.
 func (c *Cluster) Storages(ctx context.Context) ([]proxmox.Storage, error) {
 	r, err := c.Resources(ctx, Current)
 	return r.Storages, err
 }
 
-// Tasks returns the tasks of the cluster, running and recent. The list is read again if maxAge is Fresh. Any other maxAge returns the
-// list that was polled last, in which the tasks of others do not run whose end is known by now: it was read before the log, which has
-// told their end and will not tell it again. Our own tasks are added where PVE does not list them.
+// Tasks returns the running and recent tasks of the cluster. If maxAge is Fresh, the list is read again. Any other maxAge returns the list of the last
+// poll, corrected for tasks of others that are known to have ended: the list was read before the log, which has reported their end and will not do so
+// again. Our own tasks are added if PVE does not list them.
 func (c *Cluster) Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error) {
 	if maxAge == Fresh {
 		tasks, err := c.tasks.fresh(ctx, c.life, c.now)
@@ -299,7 +289,7 @@ func (c *Cluster) Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Ta
 	return c.withFollowed(c.taskFeed.corrected(tasks, c.client)), err
 }
 
-// taskPollInterval returns how often tasks are read now.
+// taskPollInterval returns the current interval between reads of the tasks.
 func (c *Cluster) taskPollInterval() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -33,28 +33,28 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// pass lets time pass in a bubble, where that takes none.
+// pass advances the time of a bubble without waiting.
 func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // Nobody waits for it.
 
-// pve counts what it is asked, and answers when it may.
+// pve counts the calls, and answers when it may.
 type pve struct {
 	objectsClient
 
-	calls atomic.Int64 // of the lists
-	looks atomic.Int64 // at single tasks
-	reads atomic.Int64 // of options of VMs
+	calls atomic.Int64 // number of lists
+	looks atomic.Int64 // number of reads of single tasks
+	reads atomic.Int64 // number of reads of VMs' options
 
-	// nodeLists counts the lists of the tasks of one node. A token that may not audit sees
-	// its own tasks there only; hidesOwn has us be one, and runsAll has every task run.
+	// nodeLists counts the lists of the tasks of one node. A token that may not audit sees its own tasks only there. hidesOwn makes us such a token, and
+	// runsAll makes every task run.
 	nodeLists                 atomic.Int64
 	own                       map[string][]proxmox.Task
 	hidesOwn, runsAll, noTask bool
 
-	// archive has the ended tasks of nodes, whose lists archives counts.
+	// archive holds the ended tasks of nodes, and archives counts the lists of them.
 	archive  []proxmox.Task
 	archives atomic.Int64
 
-	// deniesTask has single tasks denied, and hangs is the node that does not tell of its tasks.
+	// deniesTask rejects reads of single tasks, and hangs is the node that does not return its tasks.
 	deniesTask bool
 	hangs      string
 
@@ -71,8 +71,8 @@ type pve struct {
 	privileges proxmox.Privileges
 	ours       map[proxmox.UPID]string
 
-	nameless bool  // no cluster has its node
-	hidden   error // what the state of the cluster is answered with
+	nameless bool  // true if its node is in no cluster
+	hidden   error // error of reads of the cluster's state
 	corosync map[string][]string
 }
 
@@ -442,7 +442,7 @@ func TestFreshReadJoinsNoOlderOne(t *testing.T) {
 	})
 }
 
-// TestGuestsSince has those who ask after the ends of several tasks share a list that was asked for after them, and no older one.
+// TestGuestsSince checks that callers who ask after the ends of several tasks share a list that was requested after them, and no older one.
 func TestGuestsSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := make(chan struct{})
@@ -508,12 +508,12 @@ func TestReadTimesOut(t *testing.T) {
 	})
 }
 
-// followed are the ends that were told, by task.
+// followed receives the ends of tasks.
 type followed chan proxmox.Task
 
 func (f followed) done(task proxmox.Task) { f <- task }
 
-// told has the tasks whose end was told so far.
+// told returns the tasks whose ends were reported so far.
 func (f followed) told() []string {
 	synctest.Wait()
 	var all []string
@@ -560,15 +560,15 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// TestFollowDropped has tasks that a list has dropped, since many others have ended after them, looked at without delay.
+// TestFollowDropped checks that tasks which a list has dropped, because many others have ended after them, are read without delay.
 func TestFollowDropped(t *testing.T) {
 	const many = 2 * mostEnds
 	cases := map[string]struct {
 		reason         string
 		tasks, unsaved int
 		hangs          string
-		archives       int64 // lists of the node
-		looks, ends    int   // at single tasks, and what they tell, within the next second
+		archives       int64 // number of lists of the node
+		looks, ends    int   // number of reads of single tasks and of reported ends, within the next second
 	}{
 		"Few":     {reason: "A few tasks are asked for one by one.", tasks: fewEnds, looks: fewEnds, ends: fewEnds},
 		"Many":    {reason: "One list of their node tells of many.", tasks: many, archives: 1, ends: many},
@@ -632,7 +632,7 @@ func TestFollowUnlisted(t *testing.T) {
 	})
 }
 
-// A task that no list shows is asked for by itself, at first soon and then every five seconds, however often lists are read.
+// TestFollowedPace checks that a task which no list shows is read by itself, at first soon and then every five seconds, however often lists are read.
 func TestFollowedPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{task: proxmox.Task{UPID: "a", Running: true}}
@@ -735,7 +735,7 @@ func TestRenewVMID(t *testing.T) {
 	reserve("Who has lost it gets another", "a", 102)
 }
 
-// TestReserveMany has each reservation go on where the last one was, while the list of guests is the same.
+// TestReserveMany checks that each reservation continues where the last one ended, while the list of guests is the same.
 func TestReserveMany(t *testing.T) {
 	const n, lowest = 1000, 10_000
 	p := &pve{guests: make([]proxmox.Guest, n)}
@@ -816,7 +816,7 @@ func TestInfrastructure(t *testing.T) {
 	})
 }
 
-// TestSilentCluster has a cluster that does not answer keep nobody for long, who could look at another one meanwhile.
+// TestSilentCluster checks that a cluster that does not answer does not block callers for long, which could use another one meanwhile.
 func TestSilentCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})

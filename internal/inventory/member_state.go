@@ -36,9 +36,10 @@ type Members interface {
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 }
 
-// QuorateStatus reads the state of the cluster now. The reason is empty if the node that answers belongs to a cluster with quorum. Otherwise it says why
-// lists of that node do not prove that something is gone: a node without quorum, or one that has not joined its cluster yet after a start, answers with
-// outdated data. Whether to trust a node in no cluster (Standalone) is up to the caller: such nodes are not told apart from each other.
+// QuorateStatus reads the state of the cluster now. The reason is empty if the node that answers belongs to a cluster with quorum. Otherwise it explains
+// why lists of that node do not prove that something no longer exists: a node without quorum, or one that has not joined its cluster yet after a start,
+// answers with outdated data. The caller decides whether to trust a standalone node (Standalone), because such nodes cannot be distinguished from each
+// other.
 func QuorateStatus(ctx context.Context, in statusReader) (s proxmox.ClusterStatus, reason string, err error) {
 	s, err = in.ClusterStatus(ctx, Fresh)
 	switch {
@@ -56,21 +57,21 @@ func QuorateStatus(ctx context.Context, in statusReader) (s proxmox.ClusterStatu
 type MemberState int
 
 const (
-	// Online is a member, or may be one.
+	// Online means that the node is a member, or may be one.
 	Online MemberState = iota
 
-	// Offline is a member that the cluster cannot reach.
+	// Offline means that the cluster cannot reach the member.
 	Offline
 
-	// Removed is no member any more.
+	// Removed means that the node is no longer a member.
 	Removed
 
-	// Undecided is a node that is not listed by a node without quorum, or whose quorum the user may not see.
+	// Undecided means that a node without quorum does not list the node, or that the user may not see the quorum.
 	Undecided
 )
 
-// MemberStateOf returns the state of a node. A node that is not listed is Removed if a cluster with quorum does not name it now, or if the node that answers
-// is known to belong to no cluster: it is the only node, and may have had another name. Otherwise, or without Sys.Audit on /, the state is Undecided.
+// MemberStateOf returns the state of a node. An unlisted node is Removed if a cluster with quorum does not name it now, or if the node that answers is
+// known to be standalone: then it is the only node, and may have had another name. Otherwise, or without Sys.Audit on /, the state is Undecided.
 func MemberStateOf(ctx context.Context, in Members, node string) (MemberState, error) {
 	nodes, err := in.Nodes(ctx)
 	if err != nil || node == "" {
@@ -92,10 +93,11 @@ func MemberStateOf(ctx context.Context, in Members, node string) (MemberState, e
 	return Removed, nil
 }
 
-// errNodeRemoved is why a task cannot be asked for whose node is no member of the cluster any more. It has ended.
+// errNodeRemoved is the error for a task whose node is no longer a member of the cluster. Such a task has ended.
 var errNodeRemoved = errors.New("its node was removed from the cluster")
 
-// orRemoved returns the error of a question to a node, or that the node was removed, which PVE tells like a failure to resolve its name.
+// orRemoved returns the error of a request to a node, or errNodeRemoved if the node was removed. PVE reports a removed node like a failure to resolve its
+// name.
 func orRemoved(ctx context.Context, in Members, node string, err error) error {
 	if err == nil || proxmox.IsNoSuchTask(err) || proxmox.IsAuthorization(err) {
 		return err

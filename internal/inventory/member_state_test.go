@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// TestMemberStateOutsideOfClusters tells a node that belongs to no cluster, and had another name before, from one that has not joined its cluster yet.
+// TestMemberStateOutsideOfClusters distinguishes a standalone node, which had another name before, from one that has not joined its cluster yet.
 func TestMemberStateOutsideOfClusters(t *testing.T) {
 	here := []proxmox.Node{{Name: "here", Status: "online"}}
 	links := map[string][]string{"here": {"192.0.2.1"}, "there": {"192.0.2.2"}}

@@ -30,8 +30,7 @@ type objectsClient interface {
 	NodeInterfaces(ctx context.Context, node string) (proxmox.NodeInterfaces, error)
 }
 
-// objects are the configuration objects of a cluster. One list serves all resources that
-// stand for an object of a collection, however many there are.
+// objects caches the configuration objects of a cluster. One list serves all resources of a collection, however many there are.
 type objects struct {
 	times *times
 
@@ -47,7 +46,7 @@ func newObjects(times *times, client objectsClient) *objects {
 	}
 }
 
-// Objects returns the objects of a collection. The list is read again after InvalidateObjects. They must not be changed.
+// Objects returns the objects of a collection. The list is read again after InvalidateObjects. The objects must not be changed.
 func (o *objects) Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error) {
 	if of.Node != "" {
 		all, err := o.NodeInterfaces(ctx, of.Node, maxAge)
@@ -56,7 +55,7 @@ func (o *objects) Objects(ctx context.Context, of proxmox.Collection, maxAge tim
 	return read(ctx, o.times, o.lists.of(of), maxAge)
 }
 
-// InvalidateObjects invalidates what was read of a collection, since we have changed an object there.
+// InvalidateObjects invalidates what was read of a collection. Call it after a change of an object there.
 func (o *objects) InvalidateObjects(of proxmox.Collection) {
 	if of.Node != "" {
 		o.interfaces.of(of.Node).invalidate()
@@ -80,5 +79,5 @@ func (o *objects) PoolVMs(ctx context.Context, pool string) (vmids []int, exists
 	return proxmox.PoolVMs(o.PoolMembers(ctx, pool, Relaxed))
 }
 
-// InvalidatePoolMembers invalidates what was read of the members of a pool, since we have changed them.
+// InvalidatePoolMembers invalidates what was read of the members of a pool. Call it after a change of them.
 func (o *objects) InvalidatePoolMembers(pool string) { o.members.of(pool).invalidate() }

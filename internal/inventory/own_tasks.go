@@ -29,45 +29,40 @@ import (
 )
 
 const (
-	// firstLook and lastLook are how long after one look at a single task the next one
-	// follows: the longer the task runs, the longer.
+	// firstLook and lastLook limit the time between two reads of a single task. It increases while the task runs.
 	firstLook = time.Second
 	lastLook  = 5 * time.Second
 
-	// mostLooks is how many single tasks are looked at in one round, and mostEnds how many of which the list shows that they have ended:
-	// each of these is looked at once.
+	// mostLooks is the maximum number of single tasks that are read in one round. mostEnds is the maximum if the list has shown that they have ended, because
+	// each of these is read only once.
 	mostLooks = 10
 	mostEnds  = 30
 
-	// fewEnds is how many tasks of one node that have ended are looked at one by one. One list has the ends of more.
+	// fewEnds is the maximum number of ended tasks of one node that are read one by one. For more of them, one list of the node is read.
 	fewEnds = 3
 
-	// visibleWithin is how long PVE may need to show a task that has just started.
+	// visibleWithin is how long PVE may take to show a task that has just started.
 	visibleWithin = time.Minute
 
-	// endedFor is how long lists have the end of a task that PVE does not list.
+	// endedFor is how long lists include the end of a task that PVE does not list.
 	endedFor = time.Minute
 
-	// exitUnknown is the end of a task of which PVE knows nothing any more.
+	// exitUnknown is the exit status of a task that PVE no longer knows.
 	exitUnknown = "PVE does not know the task any more"
 
-	// hiddenFor is how long a task is taken to run that this user may not ask for, such as one of
-	// the token that was used before: it needs Sys.Audit on the node. The lock of the VM tells of
-	// what takes longer.
+	// hiddenFor is how long a task is assumed to run that this user may not read, such as one of the token that was used before: that needs Sys.Audit on the
+	// node. The lock of the VM shows tasks that take longer.
 	hiddenFor = 10 * time.Minute
 
-	// missedAfter is how long after a look for tasks of this user that some node did not answer
-	// the next one follows.
+	// missedAfter is the interval between searches for tasks of this user while some node does not answer.
 	missedAfter = 30 * time.Second
 )
 
-// PVE compares the owner of a task without the name of the token: /cluster/tasks has no
-// task at all for a token without Sys.Audit on /, not even its own. What is followed is
-// asked for by its UPID then, and runs until PVE says otherwise.
+// PVE compares the owner of a task without the name of the token. For a token without Sys.Audit on /, /cluster/tasks has no task at all, not even the
+// token's own. Followed tasks are then read by their UPIDs, and count as running until PVE reports their end.
 
-// due returns the followed tasks that a list lacks and that are to be looked at by
-// themselves now. A list that hides our tasks is not waited for. One whose read began
-// before a task did says nothing about it.
+// due returns the followed tasks that a list lacks and that are to be read by themselves now. They are read at once if the list hides our tasks. A list
+// whose read began before a task shows nothing about that task.
 func (c *Cluster) due(listed map[proxmox.UPID]proxmox.Task, begun time.Time, hidden bool) []proxmox.UPID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +93,7 @@ func (c *Cluster) due(listed map[proxmox.UPID]proxmox.Task, begun time.Time, hid
 	return all
 }
 
-// lookAt looks at followed tasks, which nobody waits for. Nodes may be slow to answer.
+// lookAt reads followed tasks without blocking, because nodes may be slow to answer.
 func (c *Cluster) lookAt(all []proxmox.UPID) {
 	ended := map[string][]proxmox.UPID{}
 	c.mu.Lock()
@@ -121,7 +116,7 @@ func (c *Cluster) lookAt(all []proxmox.UPID) {
 	}
 }
 
-// lookAtNode looks for the ends of many tasks in the list of their node, and looks by itself at each that the list lacks.
+// lookAtNode searches the list of a node for the ends of many tasks, and reads each task that the list lacks by itself.
 func (c *Cluster) lookAtNode(node string, all []proxmox.UPID) {
 	ctx, cancel := context.WithTimeout(c.life, readTimeout)
 	defer cancel()
@@ -143,7 +138,7 @@ func (c *Cluster) lookAtNode(node string, all []proxmox.UPID) {
 	}
 }
 
-// look looks at a single task.
+// look reads a single task.
 func (c *Cluster) look(u proxmox.UPID) {
 	ctx, cancel := context.WithTimeout(c.life, readTimeout)
 	defer cancel()
@@ -151,7 +146,7 @@ func (c *Cluster) look(u proxmox.UPID) {
 	c.looked(u, t, orRemoved(ctx, c, u.Node(), err))
 }
 
-// looked notes what a look at a task has told.
+// looked records the result of reading a task.
 func (c *Cluster) looked(u proxmox.UPID, t proxmox.Task, err error) {
 	known := err == nil
 	c.mu.Lock()
@@ -176,8 +171,7 @@ func (c *Cluster) looked(u proxmox.UPID, t proxmox.Task, err error) {
 	}
 }
 
-// lost returns how a task has ended, for all that can be known, which was followed for some time and
-// is asked for in vain. Empty if it may still run.
+// lost returns the exit status, as far as it can be known, of a followed task that PVE does not return. It is empty if the task may still run.
 func lost(u proxmox.UPID, err error, followed time.Duration) string {
 	switch {
 	case errors.Is(err, errNodeRemoved):
@@ -190,20 +184,19 @@ func lost(u proxmox.UPID, err error, followed time.Duration) string {
 	return ""
 }
 
-// An endedTask has ended lately, and PVE does not list it.
+// An endedTask has ended recently, and PVE does not list it.
 type endedTask struct {
 	proxmox.Task
 
 	at time.Time
 }
 
-// followedTask returns what the UPID of a task tells of it, while it runs.
+// followedTask returns a running task with the values that its UPID contains.
 func followedTask(u proxmox.UPID) proxmox.Task {
 	return proxmox.Task{UPID: u, Node: u.Node(), Type: u.Type(), ID: u.ID(), User: u.User(), Running: true}
 }
 
-// withFollowed adds to a list the followed tasks that it lacks: those run, or have ended
-// a moment ago.
+// withFollowed adds to a list the followed tasks that it lacks. Those are running, or have ended a moment ago.
 func (c *Cluster) withFollowed(list []proxmox.Task) []proxmox.Task {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -229,8 +222,7 @@ func (c *Cluster) withFollowed(list []proxmox.Task) []proxmox.Task {
 	return list
 }
 
-// knownOwn makes sure that the tasks of this user which began before this process are followed.
-// Nodes that did not answer are asked again, which nobody waits for.
+// knownOwn makes sure that tasks of this user that began before this process are followed. Nodes that did not answer are asked again in the background.
 func (c *Cluster) knownOwn(ctx context.Context) error {
 	missed, err := c.own.get(ctx, c.life, c.now, forGood)
 	if len(missed) > 0 {
@@ -239,8 +231,8 @@ func (c *Cluster) knownOwn(ctx context.Context) error {
 	return err
 }
 
-// followOwn follows the tasks of this user that run on any node, and returns the nodes that
-// could not be asked. Nodes that are offline are left out: nothing runs there.
+// followOwn follows the tasks of this user that run on any node, and returns the nodes that could not be asked. It skips nodes that are offline, because
+// nothing runs there.
 func (c *Cluster) followOwn(ctx context.Context) (missed []string, err error) {
 	nodes, err := c.Nodes(ctx)
 	if err != nil {
@@ -265,8 +257,7 @@ func (c *Cluster) followOwn(ctx context.Context) (missed []string, err error) {
 	return missed, nil
 }
 
-// followFound follows a task that nobody follows yet. Whoever watches its guest is told
-// when it has ended.
+// followFound follows a task that is not followed yet. The watchers of its guest are notified when it has ended.
 func (c *Cluster) followFound(u proxmox.UPID) {
 	c.mu.Lock()
 	_, known := c.followed[u]

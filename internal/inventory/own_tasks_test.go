@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// runningOf returns the UPIDs of the tasks in a list that run.
+// runningOf returns the UPIDs of the running tasks in a list.
 func runningOf(t *testing.T, read func(context.Context) ([]proxmox.Task, error)) string {
 	t.Helper()
 	list, err := read(t.Context())
@@ -43,8 +43,7 @@ func runningOf(t *testing.T, read func(context.Context) ([]proxmox.Task, error))
 	return fmt.Sprint(all)
 }
 
-// TestOwnTaskIsNotListed follows a task of a token without Sys.Audit on /, to which PVE
-// lists no task at all.
+// TestOwnTaskIsNotListed follows a task of a token without Sys.Audit on /, for which PVE lists no tasks at all.
 func TestOwnTaskIsNotListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := upidOf("1", "qmshutdown", "100", "we@pve!token")
@@ -95,7 +94,7 @@ func TestOwnTaskIsAskedForAtOnce(t *testing.T) {
 	})
 }
 
-// TestListReadBeforeOwnTask has a task begin while a list is read that cannot have it.
+// TestListReadBeforeOwnTask begins a task while a list is being read that cannot contain it.
 func TestListReadBeforeOwnTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before, u := upidOf("1", "qmstart", "100", "we@pve!token"), upidOf("2", "qmstart", "101", "we@pve!token")
@@ -118,7 +117,7 @@ func TestListReadBeforeOwnTask(t *testing.T) {
 	})
 }
 
-// TestTasksOfRemovedNode follows tasks of a node that does not answer. They run until the node is no member of the cluster any more.
+// TestTasksOfRemovedNode follows tasks of a node that does not answer. They count as running until the node is no longer a member of the cluster.
 func TestTasksOfRemovedNode(t *testing.T) {
 	for name, n := range map[string]int{"One": 1, "Many": fewEnds + 1} {
 		t.Run(name, func(t *testing.T) {
@@ -151,8 +150,7 @@ func TestTasksOfRemovedNode(t *testing.T) {
 	}
 }
 
-// TestOwnTaskIsUnknown follows a task that PVE does not know: one that has just begun may
-// not be visible yet, an old one is lost.
+// TestOwnTaskIsUnknown follows a task that PVE does not know. One that has just begun may not be visible yet, and an old one is lost.
 func TestOwnTaskIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := upidOf("1", "qmstart", "100", "we@pve!token")
@@ -172,8 +170,7 @@ func TestOwnTaskIsUnknown(t *testing.T) {
 	})
 }
 
-// TestOwnTaskMayNotBeSeen follows a task that another token of the user has started: PVE tells who
-// lacks Sys.Audit on the node only about tasks of its own.
+// TestOwnTaskMayNotBeSeen follows a task that another token of the user has started. Without Sys.Audit on the node, PVE only shows a user its own tasks.
 func TestOwnTaskMayNotBeSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := upidOf("1", "qmshutdown", "100", "we@pve!before")
@@ -196,7 +193,7 @@ func TestOwnTaskMayNotBeSeen(t *testing.T) {
 	})
 }
 
-// TestManyOwnTasks bounds how often single tasks are asked for.
+// TestManyOwnTasks limits how often single tasks are read.
 func TestManyOwnTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{hidesOwn: true, runsAll: true}
@@ -213,8 +210,7 @@ func TestManyOwnTasks(t *testing.T) {
 	})
 }
 
-// TestOwnTaskOfBefore finds a task that this user has started before this process was, or
-// by a call whose answer was lost.
+// TestOwnTaskOfBefore finds a task that this user started before this process began, or by a call whose answer was lost.
 func TestOwnTaskOfBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before, lost := upidOf("1", "qmshutdown", "100", "we@pve!token"), upidOf("2", "qmstart", "101", "we@pve!token")
@@ -237,8 +233,7 @@ func TestOwnTaskOfBefore(t *testing.T) {
 	})
 }
 
-// TestOwnTaskOfNodeThatFailed finds a task that this user has started before this process was, on a
-// node that did not answer at the first look.
+// TestOwnTaskOfNodeThatFailed finds a task that this user started before this process began, on a node that did not answer at first.
 func TestOwnTaskOfNodeThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := upidOf("1", "qmshutdown", "100", "we@pve!token")
@@ -273,7 +268,7 @@ func TestOwnTaskOfNodeThatFailed(t *testing.T) {
 	})
 }
 
-// TestListWithOwnTasks asks no node where PVE lists our tasks.
+// TestListWithOwnTasks checks that no node is asked if PVE lists our tasks.
 func TestListWithOwnTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := upidOf("1", "qmstart", "100", "we@pve")
@@ -289,7 +284,7 @@ func TestListWithOwnTasks(t *testing.T) {
 	})
 }
 
-// fresh reads the list of tasks again, recent takes the one that was polled last.
+// fresh reads the list of tasks again, recent returns the one that was polled last.
 func fresh(c *Cluster) func(context.Context) ([]proxmox.Task, error) {
 	return func(ctx context.Context) ([]proxmox.Task, error) { return c.Tasks(ctx, Fresh) }
 }

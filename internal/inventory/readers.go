@@ -26,25 +26,24 @@ import (
 )
 
 const (
-	// fewLines of the log are read at each look, and manyLines if these do not
-	// reach back to the last look.
+	// fewLines of the log are read each time, and manyLines if these do not reach back to the previous read.
 	fewLines, manyLines = 100, 10000
 
-	// askAgain is when it is asked again whether the whole log may be read.
+	// askAgain is how often the privilege to read the whole log is checked.
 	askAgain = 10 * time.Minute
 
-	// syslog is the privilege to read the lines of others, and audit to see their tasks.
+	// syslog is the privilege to read the log lines of others, audit the privilege to see their tasks.
 	syslog, audit = "Sys.Syslog", "Sys.Audit"
 )
 
-// A reader reads something again and again while that is needed.
+// A reader repeats a read while it is needed.
 type reader struct {
 	every  func() time.Duration
 	needed func() bool
 	read   func()
 
 	running bool
-	// sooner has the reader look at its interval again.
+	// sooner makes the reader use its current interval at once.
 	sooner chan struct{}
 }
 
@@ -67,7 +66,7 @@ func (c *Cluster) newReaders() []*reader {
 	return readers
 }
 
-// run runs the readers that are needed. The lock must be held.
+// run starts the readers that are needed. The lock must be held.
 func (c *Cluster) run() {
 	for _, r := range c.readers {
 		if !r.running && r.needed() {
@@ -77,7 +76,7 @@ func (c *Cluster) run() {
 	}
 }
 
-// again reads again and again until that is not needed.
+// again repeats a read until it is not needed.
 func (c *Cluster) again(r *reader) {
 	for c.needed(r) {
 		c.mu.Lock()
@@ -103,8 +102,7 @@ func (c *Cluster) needed(r *reader) bool {
 	return r.running
 }
 
-// readTasks reads the tasks and tells who follows some of them. What they touch is told by whatever
-// reads the list.
+// readTasks reads the tasks and notifies their followers. The guests that the tasks affect are reported wherever the list is read.
 func (c *Cluster) readTasks() {
 	begun := c.now()
 	if tasks, err := c.tasks.poll(c.life, c.now); err == nil {
@@ -114,8 +112,7 @@ func (c *Cluster) readTasks() {
 
 func (c *Cluster) readResources() { _, _ = c.resources.poll(c.life, c.now) }
 
-// tasksRead takes note of every list of tasks that is read. What has touched VMs is
-// known before the list is.
+// tasksRead reads the list of tasks and processes its changes. The affected guests are reported before the list is returned.
 func (c *Cluster) tasksRead(ctx context.Context) ([]proxmox.Task, error) {
 	tasks, err := c.client.Tasks(ctx)
 	if err != nil {
@@ -130,7 +127,7 @@ func (c *Cluster) tasksRead(ctx context.Context) ([]proxmox.Task, error) {
 	return tasks, nil
 }
 
-// resourcesRead takes note of every list of resources that is read.
+// resourcesRead reads the list of resources and processes its changes.
 func (c *Cluster) resourcesRead(ctx context.Context) (proxmox.Resources, error) {
 	begun := c.now()
 	r, err := c.client.Resources(ctx)
@@ -143,17 +140,15 @@ func (c *Cluster) resourcesRead(ctx context.Context) (proxmox.Resources, error) 
 	return r, nil
 }
 
-// watchLog reads the log. What it does not reach back to may have been missed: lines
-// that PVE has dropped meanwhile, or all where it can be read for the first time only
-// when there is somebody who watches.
+// watchLog reads the log. Lines older than those that it returns may have been missed: PVE has dropped them meanwhile, or the log became readable only
+// after the watch had begun.
 func (c *Cluster) watchLog() {
 	if missed, err := c.readLog(c.life); err == nil && missed {
 		c.notifyMissed()
 	}
 }
 
-// readLog takes note of new lines, if all users' can be read, and reports whether there
-// may have been others.
+// readLog processes new lines if the lines of all users can be read, and reports whether others may have been missed.
 func (c *Cluster) readLog(ctx context.Context) (missed bool, err error) {
 	if may, err := c.hasPrivilege(ctx, syslog); err != nil || !may {
 		return false, err
@@ -167,7 +162,7 @@ func (c *Cluster) readLog(ctx context.Context) (missed bool, err error) {
 		lines, err = c.client.Log(ctx, manyLines)
 	}
 	if err != nil {
-		return false, err // What is missed now is there at the next look.
+		return false, err // The next read returns the lines that are missed now.
 	}
 	missed = !c.logFeed.primed || c.logFeed.more(lines) && len(c.logFeed.seen) > 0
 	fresh := c.logFeed.take(lines, c.now())
@@ -178,8 +173,8 @@ func (c *Cluster) readLog(ctx context.Context) (missed bool, err error) {
 	return missed, nil
 }
 
-// CatchUpEdits has whoever watches told of what others have edited, with tasks and without, until maxAge ago at most, and reports whether it
-// could: only who may read the log sees an edit of options.
+// CatchUpEdits notifies the watchers of all changes by others, with tasks and without, until maxAge ago at most. It reports whether it could: only a user
+// who may read the log sees a change of options.
 func (c *Cluster) CatchUpEdits(ctx context.Context, maxAge time.Duration) bool {
 	if !c.mayReadLog(ctx) {
 		return false
@@ -188,21 +183,20 @@ func (c *Cluster) CatchUpEdits(ctx context.Context, maxAge time.Duration) bool {
 	return err == nil && !missed
 }
 
-// readFirst reads what has been so far.
+// readFirst reads the tasks and the log to set the starting point.
 func (c *Cluster) readFirst(ctx context.Context) (struct{}, error) {
 	_, failed := c.Tasks(ctx, Current)
 	_, err := c.readLog(ctx)
 	return struct{}{}, errors.Join(failed, err)
 }
 
-// mayReadLog reports whether the lines of others can be read. It takes one's own for all
-// otherwise.
+// mayReadLog reports whether the log lines of others can be read. Otherwise a user's own lines would be taken for all.
 func (c *Cluster) mayReadLog(ctx context.Context) bool {
 	may, err := c.hasPrivilege(ctx, syslog)
 	return err == nil && may
 }
 
-// hasPrivilege asks now and then for a privilege on /.
+// hasPrivilege reports whether the user has a privilege on /. It is read again every askAgain.
 func (c *Cluster) hasPrivilege(ctx context.Context, privilege string) (bool, error) {
 	all, err := c.permitted.get(ctx, c.life, c.now, askAgain)
 	_, ok := all[privilege]
@@ -214,8 +208,8 @@ func (c *Cluster) privileges(ctx context.Context) (proxmox.Privileges, error) {
 	return all["/"], err
 }
 
-// CatchUp has whoever watches told of the tasks of others until now, or until maxAge ago at most where they are listed, and reports
-// whether it could: PVE lists them to who has Sys.Audit on / only, and has them in the log for who may read that.
+// CatchUp notifies the watchers of the tasks of others until now, or until maxAge ago at most where tasks are listed. It reports whether it could: PVE
+// lists the tasks of others only with Sys.Audit on /, and logs them for users who may read the log.
 func (c *Cluster) CatchUp(ctx context.Context, maxAge time.Duration) bool {
 	if may, err := c.hasPrivilege(ctx, audit); err == nil && may {
 		_, err := read(ctx, c.times, &c.tasks, maxAge)

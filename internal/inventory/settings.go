@@ -25,8 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A settingsClient is the part of a Client that knows what a cluster and its nodes are like
-// themselves.
+// A settingsClient is the part of a Client that reads the settings of a cluster and of its nodes.
 type settingsClient interface {
 	VNets(ctx context.Context) ([]proxmox.VNet, error)
 	Zones(ctx context.Context) ([]proxmox.Zone, error)
@@ -37,8 +36,7 @@ type settingsClient interface {
 	NodeTimeZone(ctx context.Context, node string) (string, error)
 }
 
-// settings are what a cluster and its nodes are like themselves, which seldom changes.
-// All of it is Stable.
+// settings caches the settings of a cluster and of its nodes, which seldom change. All of them are Stable.
 type settings struct {
 	times *times
 
@@ -65,12 +63,12 @@ func newSettings(times *times, client settingsClient) *settings {
 	}
 }
 
-// VNets returns those of SDN. They are Stable, and read again after a reload of networks was seen.
+// VNets returns the VNets of SDN. They are Stable, and read again after a reload of networks was seen.
 func (s *settings) VNets(ctx context.Context) ([]proxmox.VNet, error) {
 	return read(ctx, s.times, &s.vnets, Stable)
 }
 
-// Zones returns those of SDN. They are read again after a reload of networks was seen. They must not be changed.
+// Zones returns the zones of SDN. They are read again after a reload of networks was seen. They must not be changed.
 func (s *settings) Zones(ctx context.Context, maxAge time.Duration) ([]proxmox.Zone, error) {
 	return read(ctx, s.times, &s.sdn, maxAge)
 }
@@ -80,10 +78,10 @@ func (s *settings) ClusterOptions(ctx context.Context) (proxmox.Settings, error)
 	return read(ctx, s.times, &s.options, Stable)
 }
 
-// InvalidateOptions invalidates what was read of the cluster's options, since we have changed them.
+// InvalidateOptions invalidates the cluster's options. Call it after a change of them.
 func (s *settings) InvalidateOptions() { s.options.invalidate() }
 
-// NodeStatus returns what a node reports of itself. It is Stable, and read again after the node was away or started again.
+// NodeStatus returns the status that a node reports. It is Stable, and read again after the node was unreachable or restarted.
 func (s *settings) NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error) {
 	return read(ctx, s.times, s.status.of(node), Stable)
 }
@@ -103,17 +101,16 @@ func (s *settings) NodeTimeZone(ctx context.Context, node string) (string, error
 	return read(ctx, s.times, s.zones.of(node), Stable)
 }
 
-// InvalidateNode invalidates what was read of the settings of a node, since we have changed them.
+// InvalidateNode invalidates the settings of a node. Call it after a change of them.
 func (s *settings) InvalidateNode(node string) {
 	s.configs.of(node).invalidate()
 	s.dns.of(node).invalidate()
 	s.zones.of(node).invalidate()
 }
 
-// states are what lists of resources tell of HA and of nodes: signs that more may have
-// changed there.
+// states holds the HA states and node states of a list of resources. Their changes are signs that more may have changed.
 type states struct {
-	ha      map[int]string // HA's of guests
+	ha      map[int]string // HA states of guests
 	nodes   map[string]string
 	uptimes map[string]time.Duration
 }
@@ -131,7 +128,7 @@ func statesOf(r proxmox.Resources) *states {
 	return s
 }
 
-// detectChanges searches a list for what may have changed that it does not tell.
+// detectChanges searches a list for signs of changes in data that the list does not contain.
 func (c *Cluster) detectChanges(r proxmox.Resources) {
 	now := statesOf(r)
 	c.mu.Lock()
@@ -156,14 +153,13 @@ func (c *Cluster) detectChanges(r proxmox.Resources) {
 	}
 }
 
-// An endedFeed finds tasks that have ended and are new in lists, of the types after which something is read again.
+// An endedFeed finds newly ended tasks in lists, of the types after which something is read again.
 type endedFeed struct{ seen map[proxmox.UPID]bool }
 
-// The types of tasks that put changes of networks in force, on a node and of SDN on
-// all.
+// The types of tasks that apply changes of networks: on a node, and of SDN on all nodes.
 const reloadNode, reloadAll = "srvreload", "reloadnetworkall"
 
-// take takes a list and returns the tasks that have ended since the one before.
+// take processes a list and returns the tasks that have ended since the previous one.
 func (f *endedFeed) take(list []proxmox.Task) (fresh []proxmox.Task) {
 	seen := map[proxmox.UPID]bool{}
 	for _, t := range list {
@@ -179,7 +175,7 @@ func (f *endedFeed) take(list []proxmox.Task) (fresh []proxmox.Task) {
 	return fresh
 }
 
-// invalidateAfter invalidates what was read of networks that were reloaded, and of backups that were made.
+// invalidateAfter invalidates data of networks that were reloaded, and of backups that were created.
 func (c *Cluster) invalidateAfter(tasks []proxmox.Task) {
 	for _, t := range tasks {
 		if t.Type == backupTask {

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// seldom are readings of what seldom changes.
+// seldom returns reads of data that seldom changes.
 func seldom() map[string]func(context.Context, *Cluster) error {
 	return map[string]func(context.Context, *Cluster) error{
 		"HAResources":    func(ctx context.Context, c *Cluster) error { _, err := c.HAResources(ctx, Stable); return err },
@@ -47,7 +47,7 @@ func seldom() map[string]func(context.Context, *Cluster) error {
 	}
 }
 
-// TestSigns has what seldom changes read again after a sign that it has.
+// TestSigns checks that data that seldom changes is read again after a sign that it has.
 func TestSigns(t *testing.T) {
 	ended := func(kind, node, id string) func(*pve, *Cluster) {
 		return func(p *pve, _ *Cluster) {
@@ -122,7 +122,7 @@ func TestSigns(t *testing.T) {
 	}
 }
 
-// TestSeldom has what seldom changes read again some time without any sign.
+// TestSeldom checks that data that seldom changes is read again after some time without any sign.
 func TestSeldom(t *testing.T) {
 	for name, get := range seldom() {
 		t.Run(name, func(t *testing.T) {
@@ -142,8 +142,8 @@ func TestSeldom(t *testing.T) {
 	}
 }
 
-// TestRefused has PVE permit no look at HA or the cluster: who asks is told, PVE is not asked
-// each time, and what was granted is seen.
+// TestRefused checks data of HA and the cluster that PVE does not permit to read: callers get the error, PVE is not asked each time, and a later grant is
+// noticed.
 func TestRefused(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -184,8 +184,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestOutdated has something change while it is read: that read is not good enough for
-// who asks later.
+// TestOutdated changes data while it is being read. Later callers must not get the result of that read.
 func TestOutdated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{gate: make(chan struct{})}

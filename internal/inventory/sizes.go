@@ -30,8 +30,8 @@ type VolumeLister interface {
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 }
 
-// SizeOf returns the size of a disk that is on a storage of a node, by its volume ID; 0 if the storage does not list it. It is read now: the
-// disk may have grown a moment ago, and what is entered in a quota lasts.
+// SizeOf returns the size of the disk with a volume ID on a storage of a node, or 0 if the storage does not list it. It is always read, because the disk
+// may have grown a moment ago, and the size is recorded in a quota for long.
 func SizeOf(ctx context.Context, in VolumeLister, node, volume string) (proxmox.Size, error) {
 	storage, _, _ := strings.Cut(volume, ":")
 	all, err := in.Volumes(ctx, node, storage, "images", Fresh)

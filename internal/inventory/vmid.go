@@ -27,16 +27,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// reservedFor is how long a VMID stays with who asked for it: long enough to
-// create the VM, which then keeps it.
+// reservedFor is how long a VMID stays reserved for its owner: long enough to create the VM, which then occupies it.
 const reservedFor = 10 * time.Minute
 
-// reservations are the VMIDs that were handed out lately, by owner.
+// reservations holds the VMIDs that were recently handed out, by owner.
 type reservations struct {
 	mu sync.Mutex
 	by map[int]reservation
 
-	// of are the VMIDs that owners were given last.
+	// of holds the VMID that each owner was given last.
 	of map[string]int
 
 	scan scan
@@ -47,19 +46,18 @@ type reservation struct {
 	until time.Time
 }
 
-// A scan is how far a range of VMIDs was searched, so that the many that are made at once do not each search all that is taken.
+// A scan records how far a range of VMIDs was searched, so that many VMs created at once do not each search all VMIDs in use.
 type scan struct {
-	guests weak.Pointer[proxmox.Guest] // the list that taken is of
+	guests weak.Pointer[proxmox.Guest] // the list from which taken was built
 	taken  map[int]bool
 
-	// From lowest to before next all VMIDs are taken or held, until the first of these is free again.
+	// All VMIDs from lowest up to but excluding next are taken or held, until the first of the held ones is free again.
 	lowest, next int
 	until        time.Time
 }
 
-// ReserveVMID returns the lowest VMID from lowest to highest that no guest has
-// and nobody else here was given lately. PVE reserves nothing: who creates a
-// guest first has the VMID, so the caller must be prepared to lose it.
+// ReserveVMID returns the lowest VMID from lowest to highest that no guest has and that was not recently given to another owner here. PVE has no
+// reservations: the first to create a guest gets the VMID, so the caller must be prepared to lose it.
 func (c *Cluster) ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error) {
 	guests, err := c.Guests(ctx, Recent)
 	if err != nil {
@@ -72,16 +70,14 @@ func (c *Cluster) ReserveVMID(ctx context.Context, owner string, lowest, highest
 	return id, nil
 }
 
-// RenewVMID hands a VMID to who was given it earlier: longer ago than VMIDs are
-// remembered, or before a restart.
+// RenewVMID reserves a VMID for the owner that was given it earlier, before a restart or before the reservation expired.
 func (c *Cluster) RenewVMID(id int, owner string) {
 	c.ids.mu.Lock()
 	defer c.ids.mu.Unlock()
 	c.ids.hold(id, reservation{owner: owner, until: c.now().Add(reservedFor)})
 }
 
-// BlockVMID keeps a VMID from being handed out for a while: somebody has it whom
-// we do not see.
+// BlockVMID keeps a VMID from being handed out for a while, because a guest that we cannot see has it.
 func (c *Cluster) BlockVMID(id int) { c.RenewVMID(id, "") }
 
 func (r *reservations) lowest(owner string, lowest, highest int, guests []proxmox.Guest, now time.Time) int {
@@ -104,7 +100,7 @@ func (r *reservations) lowest(owner string, lowest, highest int, guests []proxmo
 	return 0
 }
 
-// begin goes on with the same list and range, or begins again.
+// begin continues the search if the list and the range are the same. Otherwise it starts a new one.
 func (s *scan) begin(guests []proxmox.Guest, lowest int, now time.Time) {
 	var list weak.Pointer[proxmox.Guest]
 	if len(guests) > 0 {
@@ -121,7 +117,7 @@ func (s *scan) begin(guests []proxmox.Guest, lowest int, now time.Time) {
 	}
 }
 
-// pass notes that a VMID is not to be had, until a time if it is only held.
+// pass records that a VMID is not available, and until when if it is only held.
 func (s *scan) pass(id int, until time.Time) {
 	s.next = id + 1
 	if !s.taken[id] && (s.until.IsZero() || until.Before(s.until)) {

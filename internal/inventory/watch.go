@@ -23,49 +23,43 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Watcher wants to know of signs that a guest has changed. Its functions must
-// not block.
+// A Watcher is notified of signs that a guest has changed. Its methods must not block.
 type Watcher interface {
-	// Changed tells that something was done to the guest, not by us.
+	// Changed reports that the guest was changed, not by us.
 	Changed(what Change)
 
-	// Listed tells what the cluster's list says of the guest: something else than
-	// before, or for the first time since it was looked at or changed; nil if the
-	// guest is not in the list.
+	// Listed reports the guest as in the cluster's list, if it differs from before, or if this is the first list since the guest was read or changed. It is
+	// nil if the guest is not in the list.
 	Listed(g *proxmox.Guest)
 
-	// Used tells what the cluster's list says of the guest, each time that it is read. The
-	// guest is not to be kept, which would keep the list.
+	// Used reports the guest each time that the cluster's list is read. Do not keep the guest, which would keep the whole list in memory.
 	Used(g *proxmox.Guest)
 
-	// Missed tells that changes may have been missed.
+	// Missed reports that changes may have been missed.
 	Missed()
 
-	// Since is when the guest was looked at or changed last, and until when lists are
-	// of no use that say the same as the last one.
+	// Since returns when the guest was last read or changed, and until when lists that repeat the last one are ignored.
 	Since() (changed, until time.Time)
 }
 
-// A watch is a guest that somebody wants to know of.
+// A watch is a guest and the watcher that is notified of its changes.
 type watch struct {
 	Watcher
 
 	vmid     int
 	notified summary
-	listed   bool      // whether told says something
-	checked  time.Time // when it was told
+	listed   bool      // whether notified is set
+	checked  time.Time // when notified was last compared
 
-	// inherited is when the watch came from another view, of which it is not known
-	// whether it goes on here; zero once it does.
+	// inherited is when the watch came from another view, if it is not known whether the watch continues here. It is zero once that is known.
 	inherited time.Time
 }
 
-// claimWithin is how long a watch is kept that was inherited and that nobody claims.
+// claimWithin is how long an inherited watch is kept that no key claims.
 const claimWithin = time.Hour
 
-// Watch watches a guest from now on, until Unwatch. It returns true if the key has watched
-// this guest without a break. Where it has not, whatever is known of the guest from
-// before may be out of date; what is read after Watch is not.
+// Watch watches a guest from now on, until Unwatch. It returns true if the key has watched this guest without interruption. Otherwise data of the guest
+// from before the call may be out of date, but data read after the call is not.
 func (c *Cluster) Watch(ctx context.Context, key string, vmid int, w Watcher) bool {
 	c.mu.Lock()
 	was, ok := c.watches[key]
@@ -80,15 +74,14 @@ func (c *Cluster) Watch(ctx context.Context, key string, vmid int, w Watcher) bo
 	c.mu.Unlock()
 	if again {
 		_, _ = c.primed.fresh(ctx, c.life, c.now)
-		c.forgetAllGuests() // Nobody has looked for signs meanwhile.
+		c.forgetAllGuests() // Changes were not watched meanwhile.
 	}
-	// Whoever comes meanwhile waits as well: what happens after it has read its guest
-	// must not be taken for what was before.
+	// Concurrent callers wait as well. Otherwise an event after a caller's read of its guest could be taken for one before it.
 	_, _ = c.primed.get(ctx, c.life, c.now, forGood)
 	return false
 }
 
-// forGood is longer than anything is kept.
+// forGood is longer than any value is kept.
 const forGood = 1<<63 - 1
 
 // Watches reports whether the key watches this guest.
@@ -103,13 +96,12 @@ func (c *Cluster) Watches(key string, vmid int) bool {
 	return true
 }
 
-// InvalidateGuest invalidates what was read of a guest that we have changed, of which there is no sign: what others
-// know of it is read again.
+// InvalidateGuest invalidates what was read of a guest. Call it after a change of the guest that leaves no sign.
 func (c *Cluster) InvalidateGuest(vmid int) {
 	c.forgetGuests(func(id int) bool { return id == vmid })
 }
 
-// GuestChanged tells that a task of ours has changed a guest that others look after: whoever watches it looks at it again.
+// GuestChanged reports to the watchers of a guest that a task of ours has changed it.
 func (c *Cluster) GuestChanged(vmid int) { c.notify(changes{vmid: ChangeAll}) }
 
 // watch adds a watch. It must be called with the lock held.
@@ -122,7 +114,7 @@ func (c *Cluster) watch(key string, w *watch) {
 	c.run()
 }
 
-// Unwatch ends Watch.
+// Unwatch ends the watch of a key.
 func (c *Cluster) Unwatch(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,14 +133,14 @@ func (c *Cluster) forget(key string) {
 	}
 }
 
-// watching reports whether anybody watches.
+// watching reports whether any guest is watched.
 func (c *Cluster) watching() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.watches) > 0
 }
 
-// notify notifies the watchers of guests that these were touched.
+// notify notifies the watchers of guests of changes.
 func (c *Cluster) notify(all changes) {
 	if c.concerns(all) {
 		c.InvalidateHA()
@@ -186,7 +178,7 @@ func (c *Cluster) notifyMissed() {
 	}
 }
 
-// compare compares a list, whose reading began at a time, with what watchers were told.
+// compare compares a list with what the watchers were last notified of. The read of the list began at begun.
 func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 	c.mu.Lock()
 	if begun.Before(c.compared) || len(c.watches) == 0 {
@@ -205,7 +197,7 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 			c.forget(key)
 			continue
 		}
-		g, to := listed[w.vmid], w.Watcher // Another may take its place once the lock is free.
+		g, to := listed[w.vmid], w.Watcher // The watcher may be replaced once the lock is released.
 		used = append(used, usage{watcher: to, guest: g})
 		if w.toTell(g, begun, c.lag) {
 			tell = append(tell, func() { to.Listed(g) })
@@ -220,15 +212,14 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 	}
 }
 
-// A usage is what a watcher is told of its guest.
+// A usage is a guest in a list, and the watcher to notify of it.
 type usage struct {
 	watcher Watcher
 	guest   *proxmox.Guest
 }
 
-// toTell reports whether the watcher is to be told of a list: it says something new of the guest, or is
-// the first that shows how the guest was left. One that may be older than that says
-// nothing.
+// toTell reports whether to notify the watcher of a list. It is true if the entry of the guest has changed, or if the list is the first that shows the
+// state after the last change. A list that may be older than that is ignored.
 func (w *watch) toTell(g *proxmox.Guest, begun time.Time, lag time.Duration) bool {
 	since, until := w.Since()
 	if since.After(begun.Add(-lag)) {

@@ -31,11 +31,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
-// A Feature is something that the provider does which needs privileges of its
-// own.
+// A Feature is a function of the provider that needs separate privileges.
 type Feature string
 
-// Features. All but FeatureObserve come beside that.
+// Features. All except FeatureObserve need their privileges in addition to those of FeatureObserve.
 const (
 	FeatureObserve   Feature = "Observe"
 	FeatureMachines  Feature = "Machines"
@@ -49,7 +48,7 @@ const (
 	FeatureCluster   Feature = "Cluster"
 )
 
-// Features returns all, in the order of the table of privileges.
+// Features returns all features, in the order of the table of privileges.
 func Features() []Feature {
 	var all []Feature
 	for _, n := range needs() {
@@ -60,19 +59,18 @@ func Features() []Feature {
 	return all
 }
 
-// A need of a feature: each of the privileges on the path, or on something below
-// it, or in a pool where one counts.
+// A need holds privileges that a feature needs. Each of them is needed on the path, on something below it, or in a pool where that counts.
 type need struct {
 	feature    Feature
 	path       string
 	privileges []string
-	role       string // a built-in role that has them
+	role       string // a built-in role with these privileges
 }
 
-// own is what stands for a role where the built-in ones have too much.
+// own stands for a role where the built-in ones have too many privileges.
 const own = "of your own with it"
 
-// needs returns the needs, which are taken from the permissions in the API's description.
+// needs returns the needs of all features, which follow the permissions in the API's description.
 func needs() []need {
 	return []need{
 		{FeatureObserve, "/vms", []string{"VM.Audit"}, "PVEAuditor"},
@@ -97,8 +95,7 @@ func needs() []need {
 	}
 }
 
-// agentPrivilege stands for what asking the guest agent needs, which has another
-// name since 9.0.
+// agentPrivilege stands for the privilege to query the guest agent, whose name has changed in 9.0.
 const agentPrivilege = "VM.GuestAgent.Audit"
 
 func (v Version) named(privilege string) string {
@@ -108,8 +105,7 @@ func (v Version) named(privilege string) string {
 	return privilege
 }
 
-// Needed returns the privileges that the features need, by path, sorted, under the
-// names that they have in the version.
+// Needed returns the privileges that the features need, by path and sorted, under their names in the version.
 func Needed(v Version, features ...Feature) map[string][]string {
 	needed := map[string][]string{}
 	for _, n := range needs() {
@@ -127,29 +123,28 @@ func Needed(v Version, features ...Feature) map[string][]string {
 	return needed
 }
 
-// A Lack is privileges that a feature needs and that are missing.
+// A Lack holds missing privileges of a feature.
 type Lack struct {
 	// Feature that needs them.
 	Feature Feature
 
-	// Path below which they are nowhere.
+	// Path on which, and below which, they are missing.
 	Path string
 
 	// Privileges that are missing.
 	Privileges []string
 
-	// Role that has them, such as PVEVMAdmin, or a hint to make one.
+	// Role that has them, such as PVEVMAdmin, or a hint to create one.
 	Role string
 }
 
-// String returns the lack for a sentence.
+// String returns the lack as a part of a sentence.
 func (l Lack) String() string {
 	return fmt.Sprintf("%s on %s (role %s)", strings.Join(l.Privileges, ", "), l.Path, l.Role)
 }
 
-// Missing returns the privileges that features need and that are nowhere: what is
-// granted for a part of the cluster only is enough, since resources may well be
-// in that part.
+// Missing returns the privileges that features need and that the user has nowhere. Privileges on a part of the cluster suffice, because the resources may
+// be in that part.
 func (h Health) Missing(features ...Feature) []Lack {
 	var lacks []Lack
 	for _, n := range needs() {
@@ -169,8 +164,7 @@ func (h Health) Missing(features ...Feature) []Lack {
 	return lacks
 }
 
-// granted reports whether the privilege is had on the path, below it, or in a pool
-// that may have VMs and storages.
+// granted reports whether the user has the privilege on the path, below it, or on a pool that may contain VMs and storages.
 func (h Health) granted(path, privilege string) bool {
 	pooled := path == "/vms" || path == "/storage"
 	for at, has := range h.Privileges {
@@ -186,19 +180,17 @@ func (h Health) granted(path, privilege string) bool {
 	return false
 }
 
-// Supported reports whether the version is one that the provider was made for.
+// Supported reports whether the provider supports the version.
 func (v Version) Supported() bool { return v.AtLeast(oldestMajor, 0) }
 
 // oldestMajor is the oldest supported major release of PVE.
 const oldestMajor = 8
 
-// Privileges that somebody has on a path. The value reports whether they are
-// inherited by the paths below.
+// Privileges holds the privileges of a user on a path. The value reports whether the paths below inherit the privilege.
 type Privileges map[string]bool
 
-// Permissions returns the privileges of the user or token itself, by path. An empty
-// path asks for all; otherwise the path is answered even where the privileges
-// come from above it.
+// Permissions returns the privileges of the user or token itself, by path. An empty path asks for all paths. The answer to a single path includes
+// privileges that are inherited from above.
 func (c AccessAPI) Permissions(ctx context.Context, at string) (map[string]Privileges, error) {
 	r := request{op: "read permissions", method: http.MethodGet, path: "/access/permissions"}
 	if at != "" {
@@ -218,8 +210,8 @@ func (c AccessAPI) Permissions(ctx context.Context, at string) (map[string]Privi
 	return all, nil
 }
 
-// PrivilegesOn are the privileges on a path by what Permissions returns for all: those of the path itself, or else those that the nearest
-// path above it has its paths inherit. Proxmox VE leaves out a path on which there are none, which is taken here for one that inherits.
+// PrivilegesOn returns the privileges on a path, from the result of Permissions for all paths. They are those of the path itself, or those that it
+// inherits from the nearest path above. Proxmox VE leaves out a path without privileges, which is taken here for one that inherits.
 func PrivilegesOn(all map[string]Privileges, at string) Privileges {
 	if there, listed := all[at]; listed {
 		return there
@@ -235,7 +227,7 @@ func PrivilegesOn(all map[string]Privileges, at string) Privileges {
 	return nil
 }
 
-// Realms returns the authentication realms of the cluster, which it tells anybody.
+// Realms returns the authentication realms of the cluster. Any user may read them.
 func (c AccessAPI) Realms(ctx context.Context) ([]string, error) {
 	var data list[struct {
 		Realm text `json:"realm"`

@@ -85,7 +85,7 @@ func TestGranted(t *testing.T) {
 	}
 }
 
-// TestDocumented sees that the documented privileges are those that are checked.
+// TestDocumented checks that the documented privileges are those that the code checks.
 func TestDocumented(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "least-privilege.md"))
 	if err != nil {
@@ -113,7 +113,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// TestPrivilegesOn has a path inherit what propagates from the nearest path above it that is listed.
+// TestPrivilegesOn checks that a path inherits what propagates from the nearest listed path above it.
 func TestPrivilegesOn(t *testing.T) {
 	all := map[string]Privileges{
 		"/":        {"Sys.Audit": true},

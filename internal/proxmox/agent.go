@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
-// An Interface is a network interface as the guest agent sees it.
+// An Interface is a network interface as the guest agent reports it.
 type Interface struct {
 	// Name of the interface in the guest, such as eth0.
 	Name string
@@ -36,13 +36,12 @@ type Interface struct {
 	// MAC address in lower case, or empty if it has none.
 	MAC string
 
-	// Addresses of the interface, with loopback and link-local ones.
+	// Addresses of the interface, including loopback and link-local ones.
 	Addresses []netip.Addr
 }
 
-// Interfaces asks the guest agent for the guest's network interfaces. It is an error
-// if nobody answers there, or the agent does not tell. Each node does this for few VMs
-// at a time.
+// Interfaces reads the guest's network interfaces from the guest agent. It returns an error if the agent does not answer, or returns no interfaces. Each
+// node can do this for only few VMs at the same time.
 func (c GuestAPI) Interfaces(ctx context.Context, ref Ref) ([]Interface, error) {
 	var data struct {
 		Result agentInterfaces `json:"result"`
@@ -57,12 +56,11 @@ func (c GuestAPI) Interfaces(ctx context.Context, ref Ref) ([]Interface, error) 
 	return found, nil
 }
 
-// agentInterfaces are an agent's answer. If the agent does not know the command,
-// or has it disabled as old ones of Windows have, PVE hands on its error there.
+// agentInterfaces holds an agent's answer. If the agent does not know the command, or has disabled it as old agents on Windows have, the answer of PVE
+// contains the agent's error instead.
 type agentInterfaces []agentInterface
 
-// An agentInterface has no MAC if it is a tunnel, or loopback on Windows, and no
-// addresses while it is down.
+// An agentInterface has no MAC if it is a tunnel, or a loopback interface on Windows, and no addresses while it is down.
 type agentInterface struct {
 	Name      text `json:"name"`
 	MAC       text `json:"hardware-address"`
@@ -71,7 +69,7 @@ type agentInterface struct {
 	} `json:"ip-addresses"`
 }
 
-// UnmarshalJSON accepts a list; anything else is an error.
+// UnmarshalJSON accepts a list, and returns an error for anything else.
 func (a *agentInterfaces) UnmarshalJSON(b []byte) error {
 	if !isObject(b) {
 		return json.Unmarshal(b, (*[]agentInterface)(a))
@@ -87,8 +85,7 @@ func (a *agentInterfaces) UnmarshalJSON(b []byte) error {
 	return &transport.Failure{Status: http.StatusOK, Message: agentError + string(refusal.Error.Description), Sent: true}
 }
 
-// addresses returns the addresses without what is none. The length of the prefix does not matter: older
-// agents of Windows say -1.
+// addresses returns the valid addresses. The length of the prefix is ignored, because older agents on Windows report -1.
 func (i agentInterface) addresses() []netip.Addr {
 	var out []netip.Addr
 	for _, a := range i.Addresses {
@@ -99,7 +96,7 @@ func (i agentInterface) addresses() []netip.Addr {
 	return out
 }
 
-// plainMAC returns a MAC address in lower case with colons, or empty for what is none.
+// plainMAC returns a MAC address in lower case with colons, or nothing for an invalid one.
 func plainMAC(s string) string {
 	mac, err := net.ParseMAC(strings.TrimSpace(s))
 	if err != nil {
@@ -108,8 +105,8 @@ func plainMAC(s string) string {
 	return mac.String()
 }
 
-// ReadFile asks the guest agent for a file of the guest, such as /etc/ssh/ssh_host_ed25519_key.pub. PVE 9 wants VM.GuestAgent.FileRead for
-// it, PVE 8 VM.Monitor. It is an error if nobody answers there, or the file cannot be read.
+// ReadFile reads a file of the guest, such as /etc/ssh/ssh_host_ed25519_key.pub, through the guest agent. PVE 9 requires VM.GuestAgent.FileRead for that,
+// PVE 8 VM.Monitor. ReadFile returns an error if the agent does not answer, or cannot read the file.
 func (c GuestAPI) ReadFile(ctx context.Context, ref Ref, path string) (string, error) {
 	r := machine("read a file of the guest of", http.MethodGet, ref, "/agent/file-read")
 	r.query = url.Values{"file": {path}}

@@ -36,7 +36,7 @@ import (
 
 const ticketPath = "/api2/json/access/ticket"
 
-// ticketPVE hands out numbered tickets and accepts the latest one only.
+// ticketPVE issues numbered tickets and accepts only the latest one.
 type ticketPVE struct {
 	*fakePVE
 
@@ -77,7 +77,7 @@ func (p *ticketPVE) accepts(a asked) bool {
 	return n > 0 && a.header.Get("Cookie") == cookie && csrf
 }
 
-// revoke makes the tickets that were handed out worthless.
+// revoke invalidates the tickets that were issued.
 func (p *ticketPVE) revoke() { p.tickets.Add(1) }
 
 func (p *ticketPVE) logins() int { return p.count(http.MethodPost, ticketPath) }

@@ -28,14 +28,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/configfile"
 )
 
-// BackupOptions describe a backup that is to be made.
+// BackupOptions describes a new backup.
 type BackupOptions struct {
-	// Storage that the backup goes to. Mode is snapshot, suspend or stop, and Compress zstd,
-	// gzip, lzo or 0 for none; empty ones are the default of the node.
+	// Storage of the backup. Mode is snapshot, suspend or stop, and Compress zstd, gzip, lzo or 0 for none. Empty values are the defaults of the node.
 	Storage, Mode, Compress string
 
-	// Notes, as they are to be, whether the backup is Protected from its removal, and the limit
-	// of Bandwidth in KiB/s; nil for the default of the node.
+	// Notes of the backup, whether it is Protected from its removal, and the limit of Bandwidth in KiB/s, or nil for the default of the node.
 	Notes     string
 	Protected bool
 	Bandwidth *int64
@@ -58,22 +56,21 @@ func (o BackupOptions) form(vmid int) map[string]string {
 	return f
 }
 
-// notesTemplate returns the template of which PVE makes exactly these notes, if they have no
-// variable of PVE.
+// notesTemplate returns the template from which PVE creates exactly these notes, if they contain no variable of PVE.
 func notesTemplate(notes string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(strings.ReplaceAll(notes, "\r\n", "\n"))
 }
 
-// ErrNotOnNode is that a VM is on another node, and nothing was started on the one asked.
+// ErrNotOnNode reports that a VM is on another node than the request was sent to. Nothing was started.
 var ErrNotOnNode = errors.New("the VM is not on the node any more")
 
-// BackupJobCollection is that of the backup jobs of the cluster.
+// BackupJobCollection returns the backup jobs of the cluster.
 func BackupJobCollection() Collection {
 	return Collection{Noun: "backup job", Path: "/cluster/backup", Key: "id"}
 }
 
-// BackUp starts to back a VM up. It removes no other backup. What is wrong with the storage,
-// the VM or the room is found by the task only. Backups of one node wait for one another.
+// BackUp starts a backup of a VM. It removes no other backup. Only the task finds problems with the storage, the VM or the free space. Backups on one node
+// wait for each other.
 func (c StorageAPI) BackUp(ctx context.Context, ref Ref, o BackupOptions) (UPID, error) {
 	r := request{
 		op: "back up VM " + strconv.Itoa(ref.VMID), method: http.MethodPost, path: "/nodes/{node}/vzdump", args: []string{ref.Node},
@@ -94,7 +91,7 @@ func (c StorageAPI) BackUp(ctx context.Context, ref Ref, o BackupOptions) (UPID,
 	return UPID(answer), nil
 }
 
-// VolumeNotes returns the whole notes of a backup.
+// VolumeNotes returns the complete notes of a backup.
 func (c StorageAPI) VolumeNotes(ctx context.Context, node, volume string) (string, error) {
 	r, why := volumeRequest("read the notes of", http.MethodGet, node, volume)
 	if why != "" {
@@ -107,8 +104,7 @@ func (c StorageAPI) VolumeNotes(ctx context.Context, node, volume string) (strin
 	return string(data.Notes), err
 }
 
-// ChangeVolume changes the notes of a backup, or whether it is protected, or what of both is
-// not nil. PVE does not notice that there is no such backup.
+// ChangeVolume changes the notes of a backup and its protection, each if it is not nil. PVE reports no error if the backup does not exist.
 func (c StorageAPI) ChangeVolume(ctx context.Context, node, volume string, notes *string, protected *bool) error {
 	r, why := volumeRequest("change", http.MethodPut, node, volume)
 	if why != "" {
@@ -124,9 +120,8 @@ func (c StorageAPI) ChangeVolume(ctx context.Context, node, volume string, notes
 	return c.do(ctx, r, nil)
 }
 
-// BackupConfig returns the configuration that a backup holds, as a VM has it that is restored from
-// the backup: without disks that were left out of it. It needs VM.Backup on the VM that the backup
-// is of, and Datastore.AllocateSpace on the storage.
+// BackupConfig returns the configuration in a backup, as a VM restored from it has it: without the disks that were excluded from the backup. It needs
+// VM.Backup on the VM of the backup, and Datastore.AllocateSpace on the storage.
 func (c StorageAPI) BackupConfig(ctx context.Context, node, volume string) (VMConfig, error) {
 	r := request{
 		op: "read the configuration in backup " + volume, method: http.MethodGet, path: "/nodes/{node}/vzdump/extractconfig", args: []string{node},

@@ -87,7 +87,7 @@ func TestBackupRequests(t *testing.T) {
 	}
 }
 
-// Answers that are no task differ in what they mean.
+// TestBackupWithoutTask checks that answers without a task are distinguished by their meaning.
 func TestBackupWithoutTask(t *testing.T) {
 	backUp := func(data string) error {
 		_, err := fixed(t, ok(data)).client(t).BackUp(background(), vm100, BackupOptions{Storage: "nas"})

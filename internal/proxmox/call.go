@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
-// A request to PVE, described.
+// A request describes a request to PVE.
 type request struct {
 	op     string            // what it does, for errors
 	method string            // HTTP method
@@ -35,7 +35,7 @@ type request struct {
 	form   map[string]string // for POST and PUT
 	body   *body             // for POST, in place of a form
 
-	resources []string // of HA, for who decides whether it may be sent
+	resources []string // of HA, for the guard
 }
 
 // url returns the request's path and query below the API's root.
@@ -74,8 +74,7 @@ func secretParam(k string) bool {
 	return false
 }
 
-// A call is one call of the Client. Its transport request keeps whether it was sent and what was
-// answered, beside what the library makes of that.
+// A call is one call of the Client. Its transport request records whether it was sent and what the answer was, independently of the library's result.
 type call struct {
 	request request
 	secrets []string
@@ -96,7 +95,7 @@ func (x *call) failed() *Error {
 	return nil
 }
 
-// fail makes an error of this call from a failure below it.
+// fail returns an error of this call for a failure in the transport.
 func (x *call) fail(f *transport.Failure) *Error {
 	f = x.sent.Scrubbed(f)
 	return &Error{
@@ -105,7 +104,7 @@ func (x *call) fail(f *transport.Failure) *Error {
 	}
 }
 
-// The types of answers, which take whatever PVE writes.
+// The types of answers, which accept all forms of PVE.
 type (
 	text    = lenient.Text
 	integer = lenient.Integer

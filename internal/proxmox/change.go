@@ -26,19 +26,17 @@ import (
 	"strings"
 )
 
-// Params are options and their values, as PVE takes them in a form.
+// Params are options and their values, in the form that PVE accepts.
 type Params map[string]string
 
-// Create starts to create a VM. This call, not a list of free VMIDs, is what
-// claims the VMID: IsAlreadyExists if it is taken. While the task runs the
-// configuration is hardly more than its lock. PVE completes the parameters with
-// MAC addresses, a boot order and an SMBIOS UUID.
+// Create starts to create a VM. This call claims the VMID, not a list of free VMIDs: IsAlreadyExists if it is taken. While the task runs, the
+// configuration contains little more than its lock. PVE adds MAC addresses, a boot order and an SMBIOS UUID to the parameters.
 func (c GuestAPI) Create(ctx context.Context, ref Ref, p Params) (UPID, error) {
 	return c.start(ctx, ref, creation(ref, p))
 }
 
-// ReserveCreate keeps a turn for Create for ten seconds, if the client's limits
-// permit another task now. If not, Waiting tells from the error when to ask again.
+// ReserveCreate reserves a turn for Create for ten seconds, if the client's limits permit another task now. Otherwise Waiting returns from the error when
+// to ask again.
 func (c GuestAPI) ReserveCreate(ref Ref) error { return c.reserve(creation(ref, nil)) }
 
 func creation(ref Ref, p Params) request {
@@ -61,8 +59,7 @@ func (c *conn) start(ctx context.Context, ref Ref, r request) (UPID, error) {
 	return c.begin(ctx, r)
 }
 
-// begin makes a request that starts a task. PVE does some things at once and
-// answers no UPID; then it is empty.
+// begin makes a request that starts a task. PVE does some things at once and returns no UPID, which is empty then.
 func (c *conn) begin(ctx context.Context, r request) (UPID, error) {
 	answer, err := c.beginAnswer(ctx, r)
 	if err == nil && answer != "" && !UPID(answer).Valid() {
@@ -71,8 +68,7 @@ func (c *conn) begin(ctx context.Context, r request) (UPID, error) {
 	return UPID(answer), err
 }
 
-// beginAnswer makes a request that starts a task, and returns what PVE answers: a UPID,
-// nothing, or the word of a method that has nothing to do.
+// beginAnswer makes a request that starts a task, and returns the answer of PVE: a UPID, nothing, or the text of a method that has nothing to do.
 func (c *conn) beginAnswer(ctx context.Context, r request) (string, error) {
 	turn, refused := c.limiter.Enter(r.limited())
 	if err := r.waits(refused); err != nil {
@@ -96,7 +92,7 @@ func (c *conn) beginAnswer(ctx context.Context, r request) (string, error) {
 	return string(answer), nil
 }
 
-// CloneOptions say what a clone is to be.
+// CloneOptions describes a new clone.
 type CloneOptions struct {
 	// NewID is the VMID of the clone.
 	NewID int
@@ -107,13 +103,13 @@ type CloneOptions struct {
 	// Description of the clone.
 	Description string
 
-	// Pool to make the clone a member of.
+	// Pool of the clone.
 	Pool string
 
 	// Snapshot of the source to clone. The default is its current state.
 	Snapshot string
 
-	// Storage for the disks of a full clone. The default is where they are.
+	// Storage for the disks of a full clone. The default is that of the source's disks.
 	Storage string
 
 	// Format of the disks of a full clone on a file storage: raw, qcow2 or vmdk.
@@ -122,8 +118,7 @@ type CloneOptions struct {
 	// TargetNode of the clone, if all disks are on shared storage.
 	TargetNode string
 
-	// Full asks for a copy of all disks. PVE's default is a linked clone of a
-	// template and a full one of anything else.
+	// Full requests a copy of all disks. PVE's default is a linked clone of a template and a full one of any other VM.
 	Full *bool
 }
 
@@ -150,11 +145,9 @@ func formBool(b bool) string {
 	return "0"
 }
 
-// Clone starts to clone a VM. This call claims the new VMID: IsAlreadyExists if
-// it is taken. The clone gets a new SMBIOS UUID and new MAC addresses; tags,
-// protection and onboot are those of the source. Until the task ends the clone
-// has the lock clone on the source's node. Clones of one source must not be
-// started at the same time, for PVE waits one second only for the lock.
+// Clone starts to clone a VM. This call claims the new VMID: IsAlreadyExists if it is taken. The clone gets a new SMBIOS UUID and new MAC addresses. It
+// keeps the tags, protection and onboot of the source. Until the task ends, the clone has the lock clone on the source's node. Do not start several clones
+// of one source at the same time, because PVE waits only one second for the lock.
 func (c GuestAPI) Clone(ctx context.Context, source Ref, o CloneOptions) (UPID, error) {
 	r := cloning(source, o)
 	if why := validVMID(o.NewID); why != "" {
@@ -163,8 +156,8 @@ func (c GuestAPI) Clone(ctx context.Context, source Ref, o CloneOptions) (UPID, 
 	return c.start(ctx, source, r)
 }
 
-// ReserveClone keeps a turn for Clone for ten seconds, if the client's limits permit
-// another task now. If not, Waiting tells from the error when to ask again.
+// ReserveClone reserves a turn for Clone for ten seconds, if the client's limits permit another task now. Otherwise Waiting returns from the error when to
+// ask again.
 func (c GuestAPI) ReserveClone(source Ref, newID int) error {
 	return c.reserve(cloning(source, CloneOptions{NewID: newID}))
 }
@@ -176,26 +169,22 @@ func cloning(source Ref, o CloneOptions) request {
 	return r
 }
 
-// A Change of a VM's configuration.
+// A Change is a change of a VM's configuration.
 type Change struct {
-	// Set has the options to set. A NIC must have its MAC address, or it gets a
-	// new one.
+	// Set contains the options to set. A NIC without its MAC address gets a new one.
 	Set Params
 
-	// Delete has the options to remove, which puts them to PVE's defaults. A disk
-	// becomes unused, and an unused disk is destroyed.
+	// Delete contains the options to remove, which resets them to PVE's defaults. A removed disk becomes unused, and a removed unused disk is destroyed.
 	Delete []string
 
-	// Destroy deletes the volumes of the disks in Delete that are this VM's own,
-	// instead of keeping them as unused disks.
+	// Destroy deletes the volumes of the disks in Delete that belong to this VM, instead of keeping them as unused disks.
 	Destroy bool
 
-	// Digest of the configuration that the change was made for. If it is another
-	// one by now, the change is refused: IsDigestMismatch.
+	// Digest of the configuration for which the change was made. If the configuration has another digest, PVE rejects the change: IsDigestMismatch.
 	Digest string
 }
 
-// Empty reports whether nothing is to be changed.
+// Empty reports whether the change contains nothing.
 func (c Change) Empty() bool { return len(c.Set) == 0 && len(c.Delete) == 0 }
 
 func (c Change) form() map[string]string {
@@ -217,11 +206,9 @@ func withDigest(f map[string]string, d string) map[string]string {
 	return f
 }
 
-// Configure changes a VM's configuration and returns when that is done. It is
-// for options that take no time; those of disks may: see ConfigureAsync. A
-// running VM takes up at once what it can, the rest is pending; what the guest
-// refuses is an error, for which IsHotplugRefused holds, and is pending too. An
-// empty change is not sent.
+// Configure changes a VM's configuration and returns when that is done. Use it for options that take no time, and ConfigureAsync for those of disks, which
+// may. A running VM applies at once what it can, and the rest is pending. A change that the guest rejects is pending too, and is returned as an error for
+// which IsHotplugRefused holds. An empty change is not sent.
 func (c GuestAPI) Configure(ctx context.Context, ref Ref, change Change) error {
 	if change.Empty() {
 		return nil
@@ -231,8 +218,8 @@ func (c GuestAPI) Configure(ctx context.Context, ref Ref, change Change) error {
 	return c.vm(ctx, ref, r, nil)
 }
 
-// ConfigureAsync does what Configure does in a task, for changes that allocate, import or
-// remove disks. The UPID is empty if PVE needed no task, or nothing was to do.
+// ConfigureAsync is Configure in a task, for changes that allocate, import or remove disks. The UPID is empty if PVE needed no task, or if there was
+// nothing to do.
 func (c GuestAPI) ConfigureAsync(ctx context.Context, ref Ref, change Change) (UPID, error) {
 	if change.Empty() {
 		return "", nil
@@ -242,16 +229,14 @@ func (c GuestAPI) ConfigureAsync(ctx context.Context, ref Ref, change Change) (U
 	return c.start(ctx, ref, r)
 }
 
-// RenewCloudInit writes the VM's cloud-init drive again with what is configured now, and
-// has the guest of a running VM see that. It returns when that is done; without such
-// a drive nothing is.
+// RenewCloudInit writes the VM's cloud-init drive again from the current configuration, and makes it visible to a running guest. It returns when that is
+// done. Without such a drive it does nothing.
 func (c GuestAPI) RenewCloudInit(ctx context.Context, ref Ref) error {
 	return c.vm(ctx, ref, machine("renew the cloud-init drive of", http.MethodPut, ref, "/cloudinit"), nil)
 }
 
-// Resize starts to bring a disk, such as scsi0, to a size, such as 32G: a number
-// of bytes, or of K, M, G or T. Repeating it is harmless. A smaller size fails in
-// the task; a relative one (+1G) is refused here, for a repetition would add.
+// Resize starts to resize a disk, such as scsi0, to a size, such as 32G: a number of bytes, or of K, M, G or T. Repeating it is harmless. A smaller size
+// fails in the task. A relative one (+1G) is rejected here, because a repetition would add to it again.
 func (c GuestAPI) Resize(ctx context.Context, ref Ref, disk, size, digest string) (UPID, error) {
 	r := machine("resize disk "+strconv.Quote(disk)+" of", http.MethodPut, ref, "/resize")
 	if _, err := ParseSize(size); err != nil {
@@ -261,7 +246,7 @@ func (c GuestAPI) Resize(ctx context.Context, ref Ref, disk, size, digest string
 	return c.start(ctx, ref, r)
 }
 
-// MoveOptions say where a disk is to go.
+// MoveOptions describes the target of a disk.
 type MoveOptions struct {
 	// Disk to move, such as scsi0.
 	Disk string
@@ -269,10 +254,10 @@ type MoveOptions struct {
 	// Storage to move it to.
 	Storage string
 
-	// Format of the disk there: raw, qcow2 or vmdk. The default is as it is.
+	// Format of the disk there: raw, qcow2 or vmdk. The default is the current one.
 	Format string
 
-	// Delete the source afterwards. Otherwise it becomes an unused disk.
+	// Delete the source after the move. Otherwise it becomes an unused disk.
 	Delete bool
 
 	// Digest as in Change.
@@ -289,22 +274,20 @@ func (c GuestAPI) MoveDisk(ctx context.Context, ref Ref, o MoveOptions) (UPID, e
 	return c.start(ctx, ref, r)
 }
 
-// ReassignOptions say which VM gets a disk, and as what.
+// ReassignOptions describes which VM gets a disk, and as which device.
 type ReassignOptions struct {
-	// Disk to give away, such as unused0. One that is attached leaves a VM that is off only.
+	// Disk to give away, such as unused0. An attached disk can only leave a VM that is stopped.
 	Disk string
 
-	// Target is the VMID of a VM on the same node, and TargetDisk what the disk is there, which
-	// must be free, such as unused0.
+	// Target is the VMID of a VM on the same node. TargetDisk is the device there, which must be free, such as unused0.
 	Target     int
 	TargetDisk string
 
-	// Digest of the VM's configuration, and TargetDigest of that of the target, as in Change.
+	// Digest of the VM's configuration, and TargetDigest of the target's configuration, as in Change.
 	Digest, TargetDigest string
 }
 
-// ReassignDisk starts to give a disk to another VM. It gets another name there, which PVE
-// chooses. No data is copied.
+// ReassignDisk starts to give a disk to another VM. The disk gets another name there, which PVE chooses. No data is copied.
 func (c GuestAPI) ReassignDisk(ctx context.Context, ref Ref, o ReassignOptions) (UPID, error) {
 	r := machine("reassign disk "+strconv.Quote(o.Disk)+" of", http.MethodPost, ref, "/move_disk")
 	r.form = withDigest(map[string]string{"disk": o.Disk, "target-vmid": strconv.Itoa(o.Target), "target-disk": o.TargetDisk}, o.Digest)
@@ -314,7 +297,7 @@ func (c GuestAPI) ReassignDisk(ctx context.Context, ref Ref, o ReassignOptions) 
 	return c.start(ctx, ref, r)
 }
 
-// MigrateOptions say where a VM is to go.
+// MigrateOptions describes the target of a VM.
 type MigrateOptions struct {
 	// Target node.
 	Target string
@@ -322,15 +305,14 @@ type MigrateOptions struct {
 	// Online migrates a running VM without stopping it.
 	Online bool
 
-	// WithLocalDisks copies disks on local storage too.
+	// WithLocalDisks also copies disks on local storage.
 	WithLocalDisks bool
 
-	// TargetStorage for copied disks: one for all, or pairs as in local:fast. The
-	// default is the storage of the same name.
+	// TargetStorage for copied disks: one for all, or pairs such as local:fast. The default is the storage of the same name.
 	TargetStorage string
 }
 
-// Migrate starts to move a VM to another node.
+// Migrate starts to migrate a VM to another node.
 func (c GuestAPI) Migrate(ctx context.Context, ref Ref, o MigrateOptions) (UPID, error) {
 	r := machine("migrate", http.MethodPost, ref, "/migrate")
 	if !validNode(o.Target) {
@@ -349,23 +331,20 @@ func (c GuestAPI) Migrate(ctx context.Context, ref Ref, o MigrateOptions) (UPID,
 	return c.start(ctx, ref, r)
 }
 
-// ConvertToTemplate starts to make a template of a VM that is stopped and has no
-// snapshots.
+// ConvertToTemplate starts to convert a stopped VM without snapshots to a template.
 func (c GuestAPI) ConvertToTemplate(ctx context.Context, ref Ref) (UPID, error) {
 	return c.start(ctx, ref, machine("convert to a template", http.MethodPost, ref, "/template"))
 }
 
-// DeleteOptions say what goes with a VM.
+// DeleteOptions describes what is deleted with a VM.
 type DeleteOptions struct {
-	// Purge removes the VM from HA, backup and replication jobs too. A VM in one
-	// of those is not deleted otherwise. What was replicated stays on other nodes:
-	// see RemoveReplication.
+	// Purge also removes the VM from HA, backup and replication jobs. Without it, a VM in one of those is not deleted. Replicas stay on other nodes: see
+	// RemoveReplication.
 	Purge bool
 }
 
-// Delete starts to destroy a VM and the disks in its configuration. The VM must
-// be stopped and not protected: IsProtected. Disks that no
-// configuration mentions are never touched, for they may be somebody else's.
+// Delete starts to destroy a VM and the disks in its configuration. The VM must be stopped and not protected: IsProtected. Disks that no configuration
+// mentions are never deleted, because they may belong to others.
 func (c GuestAPI) Delete(ctx context.Context, ref Ref, o DeleteOptions) (UPID, error) {
 	r := machine("delete", http.MethodDelete, ref, "")
 	if o.Purge {

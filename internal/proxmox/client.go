@@ -36,9 +36,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tracing"
 )
 
-// A Client talks to one PVE cluster. It is safe for concurrent use and meant to
-// live long: it keeps connections, its ticket and what it knows of endpoints. What it
-// can do is grouped as PVE's API is.
+// A Client talks to one PVE cluster. It is safe for concurrent use and should be long-lived, because it keeps connections, its ticket and the state of
+// endpoints. Its methods are grouped like PVE's API.
 type Client struct {
 	*conn
 
@@ -55,35 +54,35 @@ type Client struct {
 
 // The areas of the API, which share one connection.
 type (
-	// AccessAPI reads what the user may do: /access.
+	// AccessAPI reads the permissions of the user: /access.
 	AccessAPI struct{ *conn }
 
-	// ClusterAPI reads the cluster, its log and its lists, and has its options: /cluster.
+	// ClusterAPI reads the cluster, its log and its lists, and reads and changes its options: /cluster.
 	ClusterAPI struct{ *conn }
 
 	// GuestAPI reads, changes and operates VMs: /nodes/{node}/qemu.
 	GuestAPI struct{ *conn }
 
-	// HighAvailabilityAPI has what is managed by HA, and its rules: /cluster/ha.
+	// HighAvailabilityAPI reads and changes the resources of HA and its rules: /cluster/ha.
 	HighAvailabilityAPI struct{ *conn }
 
 	// NetworkAPI reads bridges and VNets: /nodes/{node}/network and /cluster/sdn.
 	NetworkAPI struct{ *conn }
 
-	// NodeAPI reads nodes and has their settings: /nodes/{node}.
+	// NodeAPI reads nodes, and reads and changes their settings: /nodes/{node}.
 	NodeAPI struct{ *conn }
 
-	// ObjectAPI has configuration objects and the members of pools: /storage, /pools, ….
+	// ObjectAPI reads and changes configuration objects and the members of pools: /storage, /pools, ….
 	ObjectAPI struct{ *conn }
 
-	// StorageAPI has the content of storages: /nodes/{node}/storage.
+	// StorageAPI reads and changes the content of storages: /nodes/{node}/storage.
 	StorageAPI struct{ *conn }
 
 	// TaskAPI follows and stops tasks: /nodes/{node}/tasks and /cluster/tasks.
 	TaskAPI struct{ *conn }
 )
 
-// newClient returns a Client of a connection.
+// newClient returns a Client that uses a connection.
 func newClient(c *conn) *Client {
 	return &Client{
 		conn: c, AccessAPI: AccessAPI{c}, ClusterAPI: ClusterAPI{c}, GuestAPI: GuestAPI{c}, HighAvailabilityAPI: HighAvailabilityAPI{c},
@@ -91,10 +90,10 @@ func newClient(c *conn) *Client {
 	}
 }
 
-// A conn makes the calls of one Client: each takes the way of do.
+// A conn makes the calls of one Client. All of them go through do.
 type conn struct {
-	session *telmate.Session  // the library's, which makes requests
-	library telmate.ClientNew // its typed interfaces, of which few are used
+	session *telmate.Session  // session of the library, which makes requests
+	library telmate.ClientNew // typed interfaces of the library, of which few are used
 	http    *http.Client
 
 	transport *transport.Transport
@@ -110,7 +109,7 @@ type conn struct {
 	guard     func(guarded.Write) error
 }
 
-// New makes a Client. It checks the configuration and does no I/O.
+// New returns a Client. It checks the configuration and does no I/O.
 func New(cfg Config) (*Client, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = defaultTimeout
@@ -134,7 +133,7 @@ func New(cfg Config) (*Client, error) {
 	return newClient(c), errors.Wrap(c.useLibrary(), "cannot set up the library")
 }
 
-// useLibrary gives our http.Client to the library. Of its typed interfaces few are used: see the package's documentation.
+// useLibrary gives our http.Client to the library. Few of the library's typed interfaces are used: see the package's documentation.
 func (c *conn) useLibrary() error {
 	var err error
 	if c.session, err = telmate.NewSession(transport.Root().String(), c.http, "", nil); err != nil {
@@ -144,19 +143,18 @@ func (c *conn) useLibrary() error {
 	if err != nil {
 		return err
 	}
-	typed.Username, _, _ = strings.Cut(c.identity.ID, "!") // It panics without one.
+	typed.Username, _, _ = strings.Cut(c.identity.ID, "!") // The library panics without one.
 	c.library = typed.New()
 	return nil
 }
 
-// Close ends idle connections. The Client must not be used afterwards.
+// Close closes idle connections. The Client must not be used afterwards.
 func (c *Client) Close() { c.transport.Close() }
 
-// WakeWaiting has all who wait for a turn ask again, since another Client has taken
-// the place of this one.
+// WakeWaiting makes all who wait for a turn ask again, because another Client has replaced this one.
 func (c *Client) WakeWaiting() { c.limiter.WakeAll() }
 
-// do makes a request and decodes the answer's data into data, if not nil.
+// do makes a request and decodes the answer's data into data, unless that is nil.
 func (c *conn) do(ctx context.Context, r request, data any) error {
 	if data == nil {
 		return c.envelope(ctx, r, &struct{}{})
@@ -170,8 +168,8 @@ func (c *conn) do(ctx context.Context, r request, data any) error {
 	})
 }
 
-// decodeData decodes an answer's data. Writes may have none; a read that brings
-// nothing must not pass for one of an empty thing.
+// decodeData decodes an answer's data. The answer to a write may have none. A read without data is an error, because it must not be taken for an empty
+// object.
 func decodeData(body []byte, data any, optional bool) error {
 	answer := struct {
 		Data payload `json:"data"`
@@ -185,14 +183,14 @@ func decodeData(body []byte, data any, optional bool) error {
 	return nil
 }
 
-// A payload is decoded into another value, which is left as it is where there is nothing to decode.
+// A payload is decoded into another value, which stays unchanged if there is nothing to decode.
 type payload struct {
 	into  any
 	there bool
 }
 
-// UnmarshalJSON is called with valid JSON only, which those that decode themselves need not have checked again: the answer of a large
-// cluster has megabytes.
+// UnmarshalJSON is only called with valid JSON. Types with their own decoding need not check it again, which matters for the large answers of a large
+// cluster.
 func (p *payload) UnmarshalJSON(b []byte) error {
 	if p.there = string(b) != "null"; !p.there {
 		return nil
@@ -214,8 +212,7 @@ func (c *conn) envelope(ctx context.Context, r request, answer any) error {
 	})
 }
 
-// send makes the request with the library's session. GET and DELETE have no
-// body, which PVE refuses; the others have a form of known length.
+// send makes the request with the library's session. GET and DELETE have no body, because PVE rejects one. The other methods have a form of known length.
 func (c *conn) send(ctx context.Context, r request) ([]byte, error) {
 	header := http.Header{"Accept": {"application/json"}}
 	var body io.Reader
@@ -249,8 +246,8 @@ func encode(form map[string]string) string {
 	return v.Encode()
 }
 
-// Guarded returns a Client on the same connection whose writes are sent only if the guard returns
-// no error. That is asked before each, and its error is the call's.
+// Guarded returns a Client on the same connection that asks the guard before each write. If the guard returns an error, the write is not sent, and the
+// call returns that error.
 func (c *Client) Guarded(guard func(guarded.Write) error) *Client {
 	with := *c.conn
 	with.guard = guard
@@ -266,10 +263,8 @@ func (c *conn) checkGuard(r request) error {
 	return c.guard(guarded.Write{Op: r.op, Method: r.method, Path: r.path, Args: r.args, Form: form, Resources: r.resources})
 }
 
-// call runs fn, which makes one call, with a deadline. What the chain noted
-// of it counts, not what the library made of that. A panic, of the library or of a decoder
-// at an answer that nobody has foreseen, is an unexpected answer: in the goroutine of a
-// caller it would end the provider, with its work for all clusters.
+// call runs fn, which makes one call, with a deadline. The result is what the transport recorded, not what the library returns. A panic of the library or
+// of a decoder at an unexpected answer becomes an error: in the goroutine of a caller it would end the provider, with its work for all clusters.
 func (c *conn) call(ctx context.Context, r request, fn func(context.Context) error) (err error) {
 	if err := c.checkGuard(r); err != nil {
 		return err
@@ -297,8 +292,7 @@ func (c *conn) call(ctx context.Context, r request, fn func(context.Context) err
 	return nil
 }
 
-// unexpected returns the error of an answer that could not be understood. A write has
-// run, or may have.
+// unexpected returns the error for an answer that could not be understood. A write has run, or may have.
 func (x *call) unexpected() *Error {
 	if f := x.failed(); f != nil {
 		return f
@@ -306,11 +300,10 @@ func (x *call) unexpected() *Error {
 	return x.fail(&transport.Failure{Status: http.StatusOK, Message: "unexpected answer", Sent: true})
 }
 
-// superuser is the one that PVE asks for no privileges.
+// superuser is the user for whom PVE checks no privileges.
 const superuser = "root@pam"
 
-// Superuser reports whether calls are made as root@pam, with its password. Some
-// options are for it alone; its tokens do not count.
+// Superuser reports whether calls are made as root@pam, with its password. Some options are reserved for that. The tokens of root@pam do not count.
 func (c *Client) Superuser() bool { return c.superuser }
 
 const (
@@ -318,7 +311,7 @@ const (
 	redacted       = "***"
 )
 
-// What the transport of a Client is configured with, and what it reports.
+// The configuration of the transport of a Client, and what it reports.
 type (
 	// Credentials of a PVE user or of one of its API tokens.
 	Credentials = transport.Credentials
@@ -332,11 +325,11 @@ type (
 	// A Call describes one HTTP request that ended.
 	Call = transport.Call
 
-	// A Problem with the connection to PVE that has a remedy of its own.
+	// A Problem is a problem with the connection to PVE that has a specific remedy.
 	Problem = transport.Problem
 )
 
-// Config says how to reach one PVE cluster.
+// Config describes how to reach one PVE cluster.
 type Config struct {
 	// Endpoints are the addresses of the cluster's API, tried in order:
 	// https://host, https://host:8006, or the same with the path /api2 or
@@ -349,21 +342,20 @@ type Config struct {
 	// TLS settings. The zero value verifies servers against the system's roots.
 	TLS TLS
 
-	// Timeout of one call, with its logins and attempts at other endpoints.
-	// A nearer deadline of the caller's context wins. Defaults to 30 seconds.
+	// Timeout of one call, including its logins and attempts at other endpoints. A nearer deadline of the caller's context takes precedence. Defaults to 30
+	// seconds.
 	Timeout time.Duration
 
-	// Limits of the request rate. The zero value is no limit.
+	// Limits of the request rate. The zero value sets no limit.
 	Limits Limits
 
 	// UserAgent to send. Defaults to Go's.
 	UserAgent string
 
-	// Observe, if set, is told about every HTTP request after it ended. It must
-	// be safe for concurrent use and must not block.
+	// Observe, if set, is called after every HTTP request. It must be safe for concurrent use and must not block.
 	Observe func(Call)
 
-	// Clock tells the time. Defaults to time.Now.
+	// Clock returns the time. Defaults to time.Now.
 	Clock func() time.Time
 }
 

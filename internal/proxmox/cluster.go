@@ -41,7 +41,7 @@ type Version struct {
 	// Release is the point release, such as 8.4.
 	Release string
 
-	// RepoID is the revision that the release was built from.
+	// RepoID is the revision from which the release was built.
 	RepoID string
 }
 
@@ -56,7 +56,7 @@ func (v Version) AtLeast(major, minor int) bool {
 	return err == nil && mi >= minor || minor <= 0
 }
 
-// Version returns the version of the node that answers. Any user may ask.
+// Version returns the version of the node that answers. Any user may read it.
 func (c ClusterAPI) Version(ctx context.Context) (Version, error) {
 	var d struct {
 		Version text `json:"version"`
@@ -70,18 +70,18 @@ func (c ClusterAPI) Version(ctx context.Context) (Version, error) {
 	return Version{Version: string(d.Version), Release: string(d.Release), RepoID: string(d.RepoID)}, nil
 }
 
-// ClusterStatus is what a node knows of its cluster.
+// ClusterStatus holds what a node knows of its cluster.
 type ClusterStatus struct {
-	// Name of the cluster. Empty for a node that is in none.
+	// Name of the cluster. It is empty for a node that is in none.
 	Name string
 
-	// Quorate reports whether writes are possible. A node alone always is.
+	// Quorate reports whether writes are possible. They always are on a standalone node.
 	Quorate bool
 
 	// Nodes of the cluster.
 	Nodes []ClusterNode
 
-	// Standalone is true of a node that was seen to belong to no cluster. One that has not joined its cluster yet after a start has no Name either.
+	// Standalone is true for a node that is known to belong to no cluster. A node that has not joined its cluster yet after a start has no Name either.
 	Standalone bool
 }
 
@@ -95,7 +95,7 @@ type ClusterNode struct {
 	// Name of the node.
 	Name string
 
-	// Online reports whether the node is part of the cluster's membership now.
+	// Online reports whether the node is currently part of the cluster's membership.
 	Online bool
 
 	// Local reports whether this node has answered.
@@ -134,8 +134,7 @@ func (c ClusterAPI) ClusterStatus(ctx context.Context) (ClusterStatus, error) {
 
 func seconds(n integer) time.Duration { return time.Duration(n) * time.Second }
 
-// splitList splits the lists of names that PVE separates by comma, semicolon or
-// space. Empty names are left out; an empty list is nil.
+// splitList splits lists of names, which PVE separates by commas, semicolons or spaces. Empty names are left out, and an empty list is nil.
 func splitList(s string) []string {
 	names := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",; \t\n", r) })
 	if len(names) == 0 {
@@ -144,22 +143,20 @@ func splitList(s string) []string {
 	return names
 }
 
-// Settings are options of a cluster or a node.
+// Settings holds options of a cluster or a node.
 type Settings struct {
-	// Values by option, as they are written: what PVE takes apart on reading is
-	// a property string again, its keys sorted, or a list separated by
-	// semicolons.
+	// Values by option, as they are written. Values that PVE has split on reading are written as before: as property strings with sorted keys, or as lists
+	// separated by semicolons.
 	Values map[string]string
 
-	// Digest of the content, if PVE tells one.
+	// Digest of the content, if PVE returns one.
 	Digest string
 }
 
-// setting is an option as PVE answers it: a scalar, or an object or a list of
-// scalars where PVE has taken it apart.
+// setting is an option in an answer of PVE: a scalar, or an object or a list of scalars if PVE has split it.
 type setting string
 
-// UnmarshalJSON accepts all of them.
+// UnmarshalJSON accepts all of these forms.
 func (s *setting) UnmarshalJSON(b []byte) error {
 	switch b = bytes.TrimSpace(b); {
 	case isObject(b):
@@ -207,11 +204,10 @@ func newSettings(data map[string]setting) Settings {
 	return s
 }
 
-// allowedTags is what PVE answers along with the options of a cluster.
+// allowedTags is a key that PVE adds to the options of a cluster.
 const allowedTags = "allowed-tags"
 
-// ClusterOptions returns the options of the cluster that are set. Without Sys.Audit
-// on / PVE answers few of them, and says nothing about that.
+// ClusterOptions returns the options of the cluster that are set. Without Sys.Audit on / PVE returns only few of them, without an error.
 func (c ClusterAPI) ClusterOptions(ctx context.Context) (Settings, error) {
 	var data map[string]setting
 	r := request{op: "read the cluster options", method: http.MethodGet, path: "/cluster/options"}
@@ -222,8 +218,7 @@ func (c ClusterAPI) ClusterOptions(ctx context.Context) (Settings, error) {
 	return newSettings(data), nil
 }
 
-// SetClusterOptions changes options of the cluster. An option with parts is set
-// as a whole. PVE knows no digest for them. An empty change is not sent.
+// SetClusterOptions changes options of the cluster. An option with parts is replaced as a whole. PVE has no digest for them. An empty change is not sent.
 func (c ClusterAPI) SetClusterOptions(ctx context.Context, change Change) error {
 	if change.Empty() {
 		return nil
@@ -234,25 +229,22 @@ func (c ClusterAPI) SetClusterOptions(ctx context.Context, change Change) error 
 	return c.do(ctx, r, nil)
 }
 
-// A LogLine is a line of the cluster's log. What changes a guest has one, even
-// where it makes no task.
+// A LogLine is a line of the cluster's log. Every change of a guest has one, even if it has no task.
 type LogLine struct {
-	// ID is different for each line, together with Time: nodes count again when
-	// they restart.
+	// ID is unique for each line together with Time, because nodes start to count again when they restart.
 	ID string
 
 	// Time of the line, to the second, by the clock of its node.
 	Time time.Time
 
-	// User or API token that the line is about.
+	// User or API token that caused the line.
 	User string
 
 	// Message is the line itself, such as "update VM 100: -cores 2".
 	Message string
 }
 
-// Log returns the cluster's log, newest line first and at most so many lines. Without
-// Sys.Syslog on / PVE shows the lines of the user's own calls only.
+// Log returns the cluster's log, newest line first, with up to most lines. Without Sys.Syslog on / PVE returns only lines of the user's own calls.
 func (c ClusterAPI) Log(ctx context.Context, most int) ([]LogLine, error) {
 	var data list[struct {
 		ID      text    `json:"id"`
@@ -280,10 +272,10 @@ func (c ClusterAPI) Log(ctx context.Context, most int) ([]LogLine, error) {
 	return lines, nil
 }
 
-// reGuest finds the guests that a line names.
+// reGuest matches the guests that a line names.
 var reGuest = regexp.MustCompile(`\b(?:VM|CT) ([1-9][0-9]{2,8})\b`)
 
-// VMIDs returns the VMIDs of the guests that the line names, other than by a task.
+// VMIDs returns the VMIDs of the guests that the line names, except those in UPIDs.
 func (l LogLine) VMIDs() []int {
 	if l.UPID() != "" {
 		return nil
@@ -297,7 +289,7 @@ func (l LogLine) VMIDs() []int {
 	return ids
 }
 
-// UPID returns the task whose start or end the line tells, or empty.
+// UPID returns the task whose start or end the line reports, or nothing.
 func (l LogLine) UPID() UPID {
 	for _, what := range []string{"starting task ", "end task "} {
 		if rest, ok := strings.CutPrefix(l.Message, what); ok {
@@ -308,5 +300,5 @@ func (l LogLine) UPID() UPID {
 	return ""
 }
 
-// Ended reports whether the line tells of the end of a task.
+// Ended reports whether the line is about the end of a task.
 func (l LogLine) Ended() bool { return strings.HasPrefix(l.Message, "end task ") }

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
-// everyCall is all that a Client can ask.
+// everyCall returns all calls of a Client.
 func everyCall() map[string]func(context.Context, *Client) error {
 	return map[string]func(context.Context, *Client) error{
 		"Version":        func(ctx context.Context, c *Client) error { _, err := c.Version(ctx); return err },
@@ -72,8 +72,7 @@ func everyCall() map[string]func(context.Context, *Client) error {
 	}
 }
 
-// FuzzAnswer gives every call any answer. None may panic; none may fail with
-// anything but an *Error in one line; none may take garbage for success.
+// FuzzAnswer gives every call any answer. No call may panic, fail with anything except an *Error in one line, or take an invalid answer for success.
 func FuzzAnswer(f *testing.F) {
 	for _, body := range []string{
 		``, `null`, `{}`, `[]`, `{"data":null}`, `{"data":[]}`, `{"data":{}}`, `{"data":[{}]}`, `{"data":"x"}`, `{"data":[[]]}`,
@@ -129,7 +128,7 @@ func TestDecodeData(t *testing.T) {
 	}
 }
 
-// offline is a Client whose requests go to a function.
+// offline returns a Client whose requests are passed to a function.
 func offline(t testing.TB, answer func(*http.Request) (*http.Response, error)) *Client {
 	t.Helper()
 	c, err := New(Config{Endpoints: []string{"https://pve"}, Credentials: tokenCredentials()})
@@ -153,8 +152,8 @@ func TestPanicsBecomeErrors(t *testing.T) {
 	}
 }
 
-// TestLibraryPanicBecomesError has the library itself panic in a call, as it does at errors of an unexpected shape. No answer is known that
-// makes it do so behind our transport, so it gets one that has not passed there.
+// TestLibraryPanicBecomesError makes the library itself panic in a call, as it does for errors in an unexpected form. No answer is known that causes this
+// behind our transport, so the library gets one that did not pass the transport.
 func TestLibraryPanicBecomesError(t *testing.T) {
 	answered := false
 	c := offline(t, func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked") })
@@ -182,7 +181,7 @@ func TestConcurrentUse(t *testing.T) {
 	for range 3 {
 		for name, call := range everyCall() {
 			wg.Go(func() {
-				// The answer does not fit most calls; what matters is the race detector.
+				// The answer does not fit most calls. This test is for the race detector.
 				if err := call(background(), c); err != nil && ClassOf(err) != ClassUnknown {
 					t.Errorf("%s: %v", name, err)
 				}

@@ -30,16 +30,15 @@ import (
 
 // A Disk is the value of a disk option, such as scsi0, efidisk0 or unused0.
 type Disk struct {
-	// Volume of the disk, such as local:100/vm-100-disk-0.raw. In requests also
-	// local:32 for a new disk of 32 GiB; for drives of removable media also none
+	// Volume of the disk, such as local:100/vm-100-disk-0.raw. In requests, local:32 is a new disk of 32 GiB. Drives of removable media can also have none
 	// and cdrom.
 	Volume string
 
-	// Options of the disk besides its volume.
+	// Options of the disk except its volume.
 	Options propertystring.Properties
 }
 
-// The volume's key, and another name that PVE knows for it.
+// The volume's key, and another name of it in PVE.
 const (
 	volumeKey   = "file"
 	volumeAlias = "volume"
@@ -67,7 +66,7 @@ func (d Disk) String() string {
 	return p.String()
 }
 
-// Storage returns the name of the volume's storage, or empty if it is on none.
+// Storage returns the name of the volume's storage, or nothing if it is on none.
 func (d Disk) Storage() string {
 	storage, _, ok := strings.Cut(d.Volume, ":")
 	if !ok || strings.HasPrefix(d.Volume, "/") {
@@ -76,7 +75,7 @@ func (d Disk) Storage() string {
 	return storage
 }
 
-// Size returns the size of the disk as its options say, and whether they do.
+// Size returns the size of the disk from its options, and whether they contain one.
 func (d Disk) Size() (Size, bool) {
 	s, err := ParseSize(d.Options.Get("size"))
 	return s, err == nil
@@ -85,8 +84,7 @@ func (d Disk) Size() (Size, bool) {
 // CDROM reports whether this is a drive of removable media.
 func (d Disk) CDROM() bool { return d.Options.Get("media") == "cdrom" }
 
-// CloudInit reports whether this is the drive that PVE writes cloud-init's data to,
-// or a request for one.
+// CloudInit reports whether this is PVE's cloud-init drive, or a request for one.
 func (d Disk) CloudInit() bool { return reCloudInit.MatchString(d.Volume) }
 
 var reCloudInit = regexp.MustCompile(`[:/]vm-[0-9]+-cloudinit(\.[a-z0-9]+)?$|^[^:/]+:cloudinit$`)
@@ -99,10 +97,10 @@ type NIC struct {
 	// Model of the NIC, such as virtio.
 	Model string
 
-	// MAC address. If empty, PVE makes one up.
+	// MAC address. If it is empty, PVE generates one.
 	MAC string
 
-	// Options of the NIC besides those, such as bridge, tag and firewall.
+	// Options of the NIC in addition to those, such as bridge, tag and firewall.
 	Options propertystring.Properties
 }
 
@@ -122,8 +120,7 @@ func nicModel(s string) bool {
 	return false
 }
 
-// ParseNIC reads the value of a network option in any of the forms
-// virtio=BC:24:11:00:00:01, virtio, and model=virtio,macaddr=BC:24:11:00:00:01.
+// ParseNIC parses the value of a network option in any of the forms virtio=BC:24:11:00:00:01, virtio, and model=virtio,macaddr=BC:24:11:00:00:01.
 func ParseNIC(s string) (NIC, error) {
 	p, err := propertystring.Parse(s, modelKey)
 	if err != nil {
@@ -162,19 +159,18 @@ func (n NIC) String() string {
 	return n.Model + "=" + n.MAC + "," + p.String()
 }
 
-// Bridge returns the bridge that the NIC is attached to, or empty.
+// Bridge returns the bridge to which the NIC is attached, or nothing.
 func (n NIC) Bridge() string { return n.Options.Get("bridge") }
 
-// Equal reports whether both are the same NIC. The case of MAC addresses, which PVE
-// keeps as it was given, does not count.
+// Equal reports whether both are the same NIC. It ignores the case of MAC addresses, which PVE stores as they were given.
 func (n NIC) Equal(o NIC) bool {
 	return n.Model == o.Model && strings.EqualFold(n.MAC, o.MAC) && n.Options.Equal(o.Options)
 }
 
-// A Size of a disk in bytes.
+// Size is the size of a disk in bytes.
 type Size int64
 
-// Sizes that PVE has letters for. They are powers of 1024.
+// Sizes for which PVE has letters. They are powers of 1024.
 const (
 	Byte Size = 1
 	KiB       = 1024 * Byte
@@ -189,8 +185,7 @@ var (
 	units  = map[string]Size{"": Byte, "K": KiB, "M": MiB, "G": GiB, "T": TiB}
 )
 
-// ParseSize reads a size as PVE writes it in disks: 32G, 512M, 0.5T, or bytes
-// without a letter. Fractions of a byte are cut.
+// ParseSize parses a size as PVE writes it in disks: 32G, 512M, 0.5T, or bytes without a letter. Fractions of a byte are dropped.
 func ParseSize(s string) (Size, error) {
 	m := reSize.FindStringSubmatch(s)
 	if m == nil {
@@ -215,8 +210,7 @@ func parseFraction(s, number string, unit Size) (Size, error) {
 	return Size(f * float64(unit)), nil
 }
 
-// String returns the size as PVE writes it: with the largest letter that leaves a
-// whole number.
+// String returns the size as PVE writes it, with the largest unit that gives a whole number.
 func (s Size) String() string {
 	if s == 0 {
 		return "0"

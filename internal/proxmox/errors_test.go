@@ -28,7 +28,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// predicates by name, so that a table can say which hold; all others must not.
+// predicates returns the predicates by name, so that a table can list those that hold. All others must not.
 func predicates() map[string]func(error) bool {
 	return map[string]func(error) bool{
 		"AlreadyExists":    IsAlreadyExists,
@@ -66,7 +66,7 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// message is the body that PVE 8.4 and later send with a status line.
+// message returns the body that PVE 8.4 and later send with a status line.
 func message(s string) string {
 	b, err := json.Marshal(map[string]any{"data": nil, "message": s + "\n"})
 	if err != nil {
@@ -75,7 +75,7 @@ func message(s string) string {
 	return string(b)
 }
 
-// invalid400 is a 400 about one parameter.
+// invalid400 returns a 400 about one parameter.
 func invalid400(field, text string) reply {
 	b, err := json.Marshal(map[string]any{
 		"data": nil, "message": "Parameter verification failed.\n", "errors": map[string]string{field: text},
@@ -86,7 +86,7 @@ func invalid400(field, text string) reply {
 	return reply{status: "400 Parameter verification failed.", body: string(b)}
 }
 
-// refused500 has the message in both places.
+// refused500 returns an answer with the message in both places.
 func refused500(s string) reply { return reply{status: "500 " + s, body: message(s)} }
 
 func TestErrorsOfPVE(t *testing.T) {
@@ -464,7 +464,7 @@ func TestMissingPrivilege(t *testing.T) {
 	}
 }
 
-// TestMissingPrivileges has all privileges of a denial found, and none of what follows it.
+// TestMissingPrivileges checks that all privileges of a denial are found, and nothing of the text after it.
 func TestMissingPrivileges(t *testing.T) {
 	denial := Denial("create VM 7", Privilege{Path: "/vms/7", Names: []string{"VM.Config.CPU", "VM.Clone"}}, Privilege{Path: "/", Names: []string{"Sys.Modify"}})
 	want := []Privilege{{Path: "/vms/7", Names: []string{"VM.Config.CPU", "VM.Clone"}}, {Path: "/", Names: []string{"Sys.Modify"}}}

@@ -69,7 +69,7 @@ func TestAllEndpointsDown(t *testing.T) {
 	}
 }
 
-// A write that may have arrived is never sent again, to no endpoint.
+// TestNothingIsSentTwice checks that a write that may have arrived is never sent again, to any endpoint.
 func TestNothingIsSentTwice(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodGet} {
 		t.Run(method, func(t *testing.T) {
@@ -86,8 +86,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 }
 
-// A connection that was kept from an earlier request may break in the middle of
-// the next, for which net/http has rules of its own.
+// TestWriteOnKeptConnectionIsSentOnce breaks a reused connection in the middle of a request, for which net/http has special rules.
 func TestWriteOnKeptConnectionIsSentOnce(t *testing.T) {
 	var writes, conns atomic.Int64
 	srv := newKeepAlivePVE(t, &writes, &conns)

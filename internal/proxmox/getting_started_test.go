@@ -27,7 +27,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGettingStartedRole sees that the role that a newcomer makes has what the features of the guide need, and else only what the guide explains.
+// TestGettingStartedRole checks that the role in the guide for new users has what the features of the guide need, and otherwise only what the guide
+// explains.
 func TestGettingStartedRole(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "getting-started.md"))
 	if err != nil {
@@ -37,7 +38,7 @@ func TestGettingStartedRole(t *testing.T) {
 	if role == nil {
 		t.Fatal("the guide makes no role")
 	}
-	// Of the cluster's state, of changes that others make, and of pools.
+	// For the cluster's state, changes by others, and pools.
 	explained := []string{"Pool.Audit", "Sys.Audit", "Sys.Syslog"}
 	for release, version := range map[string]Version{"8": {Version: "8.4.21"}, "9": {Version: "9.2.11"}} {
 		addition := regexp.MustCompile(`pveum role modify Crossplane --append --privs (\S+) +# Proxmox VE ` + release).FindStringSubmatch(string(guide))

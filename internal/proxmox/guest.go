@@ -27,7 +27,7 @@ import (
 	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 )
 
-// A Ref says where a VM is, or a container.
+// A Ref identifies a VM or a container and its node.
 type Ref struct {
 	// Node on which the guest is now.
 	Node string
@@ -35,7 +35,7 @@ type Ref struct {
 	// VMID of the guest, from 100 to 999999999.
 	VMID int
 
-	// Container reports whether it is a container, which can be read and not changed.
+	// Container reports whether the guest is a container, which can be read but not changed.
 	Container bool
 }
 
@@ -49,7 +49,7 @@ func (r Ref) Words() string {
 
 func (r Ref) args() []string { return []string{r.Node, strconv.Itoa(r.VMID)} }
 
-// validate refuses what cannot be part of a path, and to change a container.
+// validate rejects values that cannot be part of a path, and changes of a container.
 func (r Ref) validate(method string) string {
 	switch {
 	case !validNode(r.Node):
@@ -78,7 +78,7 @@ func machine(op, method string, ref Ref, path string) request {
 	return request{op: op + " " + ref.String(), method: method, path: "/nodes/{node}/" + of + "/{vmid}" + path, args: ref.args()}
 }
 
-// A Guest is a VM or container as lists show it.
+// A Guest is a VM or container in a list.
 type Guest struct {
 	// VMID of the guest.
 	VMID int
@@ -86,14 +86,13 @@ type Guest struct {
 	// Node on which the guest is.
 	Node string
 
-	// Name of the guest. Empty for one that was just created.
+	// Name of the guest. It is empty for a guest that was just created.
 	Name string
 
 	// Type is qemu or lxc.
 	Type string
 
-	// Status is running, stopped, or unknown for a guest that was just created or
-	// whose node is offline.
+	// Status is running, stopped, or unknown if the guest was just created or its node is offline.
 	Status string
 
 	// Template reports whether the guest is a template.
@@ -102,39 +101,37 @@ type Guest struct {
 	// Tags of the guest.
 	Tags []string
 
-	// Pool that the guest is a member of. Only the cluster's list has it.
+	// Pool that the guest is a member of. Only the cluster's list contains it.
 	Pool string
 
-	// Lock that the guest's configuration is under, such as clone or backup.
+	// Lock of the guest's configuration, such as clone or backup.
 	Lock string
 
-	// HAState is the state that HA wants, if HA manages the guest. Only the
-	// cluster's list has it.
+	// HAState is the state that HA requests, if HA manages the guest. Only the cluster's list contains it.
 	HAState string
 
 	// Uptime since the guest's start, to the second.
 	Uptime time.Duration
 
-	// CPU in use, from 0 to 1 of MaxCPU, the number of virtual CPUs.
+	// CPU usage, from 0 to 1 of MaxCPU, the number of virtual CPUs.
 	CPU    float64
 	MaxCPU int
 
 	// Memory used and MaxMemory assigned, in bytes.
 	Memory, MaxMemory int64
 
-	// MaxDisk is the size of the boot disk, and DiskRead and DiskWritten are what was read from
-	// disks and written to them since the guest's start, in bytes.
+	// MaxDisk is the size of the boot disk. DiskRead and DiskWritten are the bytes that were read from disks and written to them since the guest's start. All
+	// are in bytes.
 	MaxDisk, DiskRead, DiskWritten int64
 }
 
-// Ref returns where the guest is, as a VM.
+// Ref returns the reference of the guest as a VM.
 func (g Guest) Ref() Ref { return Ref{Node: g.Node, VMID: g.VMID} }
 
-// RefByType returns where the guest is, as a VM or as a container.
+// RefByType returns the reference of the guest as a VM or as a container.
 func (g Guest) RefByType() Ref { return Ref{Node: g.Node, VMID: g.VMID, Container: g.Type == "lxc"} }
 
-// VMIDTaken reports whether a guest has the VMID, be it one that the user may not see.
-// Any user may ask.
+// VMIDTaken reports whether a guest has the VMID, even if the user may not see that guest. Any user may ask.
 func (c ClusterAPI) VMIDTaken(ctx context.Context, vmid int) (bool, error) {
 	r := request{
 		op: "ask whether VMID " + strconv.Itoa(vmid) + " is free", method: http.MethodGet, path: "/cluster/nextid",
@@ -158,9 +155,8 @@ func (d resource) guest() Guest {
 	}
 }
 
-// Guests returns the VMs and containers of the cluster. The list is up to 10 seconds
-// old and has only what the user may see: a guest that is missing here need not
-// be absent.
+// Guests returns the VMs and containers of the cluster. The list is up to 10 seconds old and contains only guests that the user may see. A guest that is
+// missing in it may exist.
 func (c ClusterAPI) Guests(ctx context.Context) ([]Guest, error) {
 	all, err := c.resources(ctx, "list guests", "vm")
 	if err != nil {
@@ -185,7 +181,7 @@ func NodeOf(nodes []Node, name string) (Node, bool) {
 
 // GuestOf returns the guest that has the VMID, if one is listed.
 func GuestOf(guests []Guest, vmid int) (Guest, bool) {
-	for i := range guests { // Not by value: there may be thousands.
+	for i := range guests { // Not by value, because there may be thousands.
 		if guests[i].VMID == vmid {
 			return guests[i], true
 		}

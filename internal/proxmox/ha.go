@@ -25,9 +25,8 @@ import (
 	"strings"
 )
 
-// HASettings are what HA is told of a VM, by PVE's names: state, max_restart,
-// max_relocate, group (PVE 8), failback (PVE 9) and comment. What is not set has
-// its default.
+// HASettings holds the HA settings of a VM, by PVE's names: state, max_restart, max_relocate, group (PVE 8), failback (PVE 9) and comment. Settings that
+// are not set have their defaults.
 type HASettings map[string]string
 
 func haRequest(op, method string, vmid int, path string) request {
@@ -45,7 +44,7 @@ func (c HighAvailabilityAPI) HAResource(ctx context.Context, vmid int) (HASettin
 	return haSettings(data), nil
 }
 
-// haSettings returns what of the answer is told to HA.
+// haSettings returns the HA settings in an answer.
 func haSettings(data map[string]text) HASettings {
 	r := HASettings{}
 	for k, v := range data {
@@ -75,7 +74,7 @@ func (c HighAvailabilityAPI) HAResources(ctx context.Context) (map[int]HASetting
 	return all, nil
 }
 
-// AddHAResource lets HA manage a VM. It needs Sys.Console on /.
+// AddHAResource puts a VM under the management of HA. It needs Sys.Console on /.
 func (c HighAvailabilityAPI) AddHAResource(ctx context.Context, vmid int, r HASettings) error {
 	q := haRequest("add", http.MethodPost, vmid, "/cluster/ha/resources")
 	q.form = map[string]string{"sid": q.args[0]}
@@ -84,7 +83,7 @@ func (c HighAvailabilityAPI) AddHAResource(ctx context.Context, vmid int, r HASe
 	return c.do(ctx, q, nil)
 }
 
-// ChangeHAResource sets what is given; an empty value stands for the default.
+// ChangeHAResource sets the given settings. An empty value stands for the default.
 func (c HighAvailabilityAPI) ChangeHAResource(ctx context.Context, vmid int, r HASettings) error {
 	change := Change{Set: Params{}}
 	for k, v := range r {
@@ -99,14 +98,14 @@ func (c HighAvailabilityAPI) ChangeHAResource(ctx context.Context, vmid int, r H
 	return c.do(ctx, q, nil)
 }
 
-// RemoveHAResource lets HA forget a VM, which is for one that is to go: from pve-ha-manager 5.0.7 on its rules forget it too, and a rule about it alone is
-// removed. The VM goes on as it is. It needs Sys.Console on /.
+// RemoveHAResource removes a VM from HA. Use it for a VM that is to be deleted: from pve-ha-manager 5.0.7 on, HA also removes the VM from its rules, and a
+// rule about only this VM. The VM itself is not changed. It needs Sys.Console on /.
 func (c HighAvailabilityAPI) RemoveHAResource(ctx context.Context, vmid int) error {
 	return c.do(ctx, haRequest("remove", http.MethodDelete, vmid, haPath), nil)
 }
 
-// LeaveHA lets HA forget a VM, and leaves all rules as they are. A PVE that does not know the parameter for that leaves them by itself. Its version tells
-// that of pve-manager only. It needs Sys.Console on /.
+// LeaveHA removes a VM from HA, and leaves all rules unchanged. A PVE that does not know the parameter for that leaves them by itself. This cannot be
+// derived from the version, which is that of pve-manager. It needs Sys.Console on /.
 func (c HighAvailabilityAPI) LeaveHA(ctx context.Context, vmid int) error {
 	r := haRequest("remove", http.MethodDelete, vmid, haPath)
 	r.query = url.Values{"purge": {"0"}}
@@ -119,16 +118,16 @@ func (c HighAvailabilityAPI) LeaveHA(ctx context.Context, vmid int) error {
 
 // HAStatus is the state of the cluster's high availability.
 type HAStatus struct {
-	// Quorum is what is said of the quorum, such as OK.
+	// Quorum is the reported state of the quorum, such as OK.
 	Quorum string
 
-	// Armed is armed, standby, disarming or disarmed. Empty before PVE 9.2.
+	// Armed is armed, standby, disarming or disarmed. It is empty before PVE 9.2.
 	Armed string
 
-	// Manager is the node that manages now, or empty.
+	// Manager is the node of the current manager, or empty.
 	Manager string
 
-	// Resources that are managed.
+	// Resources that HA manages.
 	Resources []HAResource
 }
 

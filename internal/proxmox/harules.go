@@ -26,8 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// The types of what binds HA resources. A group is PVE 8's; the others are rules
-// of PVE 9.
+// The types of rules for HA resources. Groups exist in PVE 8, the others in PVE 9.
 const (
 	HAGroup            = "group"
 	HANodeAffinity     = "node-affinity"
@@ -40,7 +39,7 @@ const (
 	HANegative = "negative"
 )
 
-// An HARule tells HA where resources may run.
+// An HARule defines where HA may run resources.
 type HARule struct {
 	// Name of the rule or group: a letter, then letters, digits, _ and -.
 	Name string
@@ -48,28 +47,25 @@ type HARule struct {
 	// Type is HAGroup, HANodeAffinity or HAResourceAffinity.
 	Type string
 
-	// Resources that a rule is for, such as vm:100, sorted. A group has none: its
-	// resources name it.
+	// Resources to which a rule applies, such as vm:100, sorted. A group has none, because its resources name it.
 	Resources []string
 
-	// Nodes of a group or of node affinity, sorted, maybe with a priority such as
-	// pve1:2. Strict says that the resources may run nowhere else (restricted, in a
-	// group).
+	// Nodes of a group or of node affinity, sorted, optionally with a priority such as pve1:2. Strict means that the resources may run nowhere else
+	// (restricted, in a group).
 	Nodes  []string
 	Strict bool
 
 	// Affinity of resources is HAPositive or HANegative.
 	Affinity string
 
-	// Comment of whoever keeps the rule.
+	// Comment of the owner of the rule.
 	Comment string
 
-	// Digest of all rules, or of all groups, when they were read. A change is
-	// refused if they are others by then.
+	// Digest of all rules, or of all groups, when they were read. A change is rejected if they have changed since.
 	Digest string
 }
 
-// HARules are the rules of a cluster by their order, or its groups.
+// HARules holds the rules of a cluster in their order, or its groups.
 type HARules struct {
 	// Grouped is true for PVE 8, which has groups and no rules.
 	Grouped bool
@@ -112,21 +108,20 @@ func (c HighAvailabilityAPI) HARules(ctx context.Context) (HARules, error) {
 	return all, err
 }
 
-// unknownMethod reports whether this version of PVE does not have the call.
+// unknownMethod reports whether this version of PVE does not have the method.
 func unknownMethod(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == http.StatusNotImplemented
 }
 
-// members returns the members of a list as PVE writes it, sorted.
+// members returns the members of a list in PVE's format, sorted.
 func members(s string) []string {
 	m := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
 	slices.Sort(m)
 	return m
 }
 
-// at returns where the rules of a type are, and the name of the parameter that has
-// the rule's name.
+// at returns the path of the rules of a type, and the parameter with the rule's name.
 func (r HARule) at() (path, name string) {
 	if r.Type == HAGroup {
 		return haGroupsPath, "group"
@@ -134,7 +129,7 @@ func (r HARule) at() (path, name string) {
 	return haRulesPath, "rule"
 }
 
-// form returns the form of all that a rule of the type has.
+// form returns the form with all values of a rule of its type.
 func (r HARule) form() map[string]string {
 	f := map[string]string{"comment": r.Comment}
 	switch r.Type {
@@ -152,8 +147,7 @@ func (r HARule) form() map[string]string {
 	return f
 }
 
-// AddHARule makes a rule or group. PVE takes only resources that HA manages and
-// nodes that exist, and refuses a rule that cannot be kept beside the others. It
+// AddHARule creates a rule or group. PVE accepts only resources that HA manages and nodes that exist, and rejects a rule that conflicts with others. It
 // needs Sys.Console on /.
 func (c HighAvailabilityAPI) AddHARule(ctx context.Context, r HARule) error {
 	path, name := r.at()
@@ -162,8 +156,7 @@ func (c HighAvailabilityAPI) AddHARule(ctx context.Context, r HARule) error {
 	return c.do(ctx, q, nil)
 }
 
-// ChangeHARule sets all that the rule or group has, if the digest is still the
-// one that it was read with. It needs Sys.Console on /.
+// ChangeHARule sets all values of the rule or group, if its digest has not changed since it was read. It needs Sys.Console on /.
 func (c HighAvailabilityAPI) ChangeHARule(ctx context.Context, r HARule) error {
 	q := r.request("change", http.MethodPut)
 	q.form = r.form()
@@ -173,13 +166,12 @@ func (c HighAvailabilityAPI) ChangeHARule(ctx context.Context, r HARule) error {
 	return c.do(ctx, q, nil)
 }
 
-// RemoveHARule removes a rule, or a group that no resource names any more. A rule
-// that is not there is no error. It needs Sys.Console on /.
+// RemoveHARule removes a rule, or a group that no resource names. It returns no error if the rule does not exist. It needs Sys.Console on /.
 func (c HighAvailabilityAPI) RemoveHARule(ctx context.Context, r HARule) error {
 	return c.do(ctx, r.request("remove", http.MethodDelete), nil)
 }
 
-// request returns a request about a rule or group that is there.
+// request returns a request about an existing rule or group.
 func (r HARule) request(op, method string) request {
 	path, name := r.at()
 	return request{op: op + " HA " + name + " " + r.Name, method: method, path: path + "/{" + name + "}", args: []string{r.Name}, resources: r.Resources}

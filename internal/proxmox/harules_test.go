@@ -25,7 +25,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// Proxmox VE deletes a rule or a group that is not there with success, so a rule that somebody else has removed meanwhile is no error.
+// TestRemoveUnknownHARule checks that removing a rule that was removed meanwhile is no error. Proxmox VE reports success when it deletes a rule or a group
+// that does not exist.
 func TestRemoveUnknownHARule(t *testing.T) {
 	for version, what := range map[string]string{"9.2": proxmox.HANodeAffinity, "8.4": proxmox.HAGroup} {
 		t.Run(version, func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestRemoveUnknownHARule(t *testing.T) {
 	}
 }
 
-// TestLeaveHA takes a VM out of high availability, of which a rule names it: the rule stays, whether PVE knows the parameter for that or not.
+// TestLeaveHA removes a VM from high availability that a rule names. The rule must stay, whether PVE knows the parameter for that or not.
 func TestLeaveHA(t *testing.T) {
 	for version, deletes := range map[string]int{"9.2": 1, "8.4": 2} {
 		t.Run(version, func(t *testing.T) {

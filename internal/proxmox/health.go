@@ -22,33 +22,30 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
-// Health of the connection to a cluster.
+// Health is the state of the connection to a cluster.
 type Health struct {
-	// Version of PVE that answers.
+	// Version of PVE on the node that answers.
 	Version Version
 
-	// Endpoint that is used when nothing speaks for another.
+	// Endpoint that is used unless another one is preferred.
 	Endpoint string
 
-	// Status of the cluster. StatusKnown is false where Sys.Audit on / is
-	// missing, without which PVE does not tell.
+	// Status of the cluster. StatusKnown is false if Sys.Audit on / is missing, without which PVE does not return the status.
 	Status      ClusterStatus
 	StatusKnown bool
 
 	// Privileges of the user or token, by path.
 	Privileges map[string]Privileges
 
-	// Down has the endpoints that do not answer, with why, and CutOff those without quorum, which are not used
-	// while another one has it.
+	// Down contains the endpoints that do not answer, with the reasons. CutOff contains those without quorum, which are not used while another one has
+	// quorum.
 	Down   []transport.DownEndpoint
 	CutOff []string
 }
 
-// Check checks whether the cluster can be used, even while other calls fail at once
-// since it could not be reached. It makes three calls, and one each to endpoints
-// that are down or whose node is not known, and to one of the others in turn.
-// From these it learns which node each endpoint belongs to. An endpoint without quorum is
-// left for one that has it.
+// Check checks whether the cluster can be used, even while other calls fail at once because it could not be reached. It makes three calls, one call to
+// each endpoint that is down or whose node is not known, and one call to one of the others in turn. From these it learns the node of each endpoint. An
+// endpoint without quorum is not used if another one has quorum.
 func (c *Client) Check(ctx context.Context) (Health, error) {
 	var h Health
 	e, err := c.reachable(ctx, &h)
@@ -76,7 +73,7 @@ func (c *Client) Check(ctx context.Context) (Health, error) {
 	return h, nil
 }
 
-// reachable returns the first endpoint that answers, with the version that it says.
+// reachable returns the first endpoint that answers, with its version.
 func (c *Client) reachable(ctx context.Context, h *Health) (*transport.Endpoint, error) {
 	var first error
 	for _, e := range c.transport.Order() {
@@ -90,19 +87,19 @@ func (c *Client) reachable(ctx context.Context, h *Health) (*transport.Endpoint,
 			first = err
 		}
 		if !IsUnavailable(err) && ProblemOf(err) == "" {
-			return nil, err // It answers, and another would say the same.
+			return nil, err // It answers, and another endpoint would return the same.
 		}
 	}
 	return nil, first
 }
 
-// membership asks a node what it knows of its cluster.
+// membership reads the membership that a node knows of its cluster.
 func (c ClusterAPI) membership(ctx context.Context) (transport.Membership, error) {
 	s, err := c.ClusterStatus(ctx)
 	return transport.Membership{Nodes: s.transportNodes(), Quorate: s.Quorate}, err
 }
 
-// transportNodes returns what the transport has to know of the nodes.
+// transportNodes returns the nodes in the form that the transport needs.
 func (s ClusterStatus) transportNodes() []transport.Node {
 	nodes := make([]transport.Node, 0, len(s.Nodes))
 	for _, n := range s.Nodes {
@@ -111,7 +108,7 @@ func (s ClusterStatus) transportNodes() []transport.Node {
 	return nodes
 }
 
-// An Identity is who a Client logs in as.
+// An Identity is the user or token with which a Client authenticates.
 type Identity struct {
 	// ID is the user, user@realm, or the API token, user@realm!name.
 	ID string
@@ -120,5 +117,5 @@ type Identity struct {
 	Token bool
 }
 
-// Identity returns who the Client logs in as.
+// Identity returns the user or token with which the Client authenticates.
 func (c *Client) Identity() Identity { return c.identity }

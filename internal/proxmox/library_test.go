@@ -34,16 +34,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// library is a client of Telmate's library as its own documentation sets it up, and the
-// simulated cluster that it talks to.
+// library is a client of Telmate's library as its own documentation sets it up, and the simulated cluster that it uses.
 type library struct {
 	*telmate.Client
 
 	t   *testing.T
 	pve *simulator.Server
 
-	// answer replaces the body of the answers for a path, and sent has the headers of
-	// all requests.
+	// answer replaces the body of the answers for a path, and sent records the headers of all requests.
 	answer map[string]string
 	sent   []http.Header
 	next   http.RoundTripper
@@ -70,7 +68,7 @@ func (l *library) login() {
 	}
 }
 
-// RoundTrip sends a request and notes its headers.
+// RoundTrip sends a request and records its headers.
 func (l *library) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.sent = append(l.sent, r.Header.Clone())
 	resp, err := l.next.RoundTrip(r)
@@ -81,7 +79,7 @@ func (l *library) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// count returns how often a method was called on a path.
+// count returns the number of calls of a method on a path.
 func (l *library) count(method, path string) int {
 	n := 0
 	for _, r := range l.pve.Requests() {
@@ -103,7 +101,7 @@ func (l *library) params(method, path string) map[string]string {
 	return sent
 }
 
-// asksForTask reports whether a request asks for the state of a task.
+// asksForTask reports whether a request reads the state of a task.
 func asksForTask(r simulator.Request) bool {
 	return strings.Contains(r.Path, "/tasks/") && strings.HasSuffix(r.Path, "/status")
 }
@@ -115,7 +113,7 @@ func panics(call func()) (panicked bool) {
 	return false
 }
 
-// pool makes a pool with a VM in it.
+// pool creates a pool with a VM in it.
 func (l *library) pool(name telmate.PoolName, vmid telmate.GuestID) error {
 	pools := l.New().Pool
 	if err := pools.Create(l.t.Context(), telmate.ConfigPool{Name: name}); err != nil {
@@ -124,7 +122,7 @@ func (l *library) pool(name telmate.PoolName, vmid telmate.GuestID) error {
 	return pools.AddMembers(l.t.Context(), name, []telmate.GuestID{vmid}, nil)
 }
 
-// running returns a VM that runs.
+// running returns a running VM.
 func (l *library) running(vmid int) *telmate.VmRef {
 	l.t.Helper()
 	vm := telmate.NewVmRef(telmate.GuestID(vmid))
@@ -135,8 +133,8 @@ func (l *library) running(vmid int) *telmate.VmRef {
 	return vm
 }
 
-// libraryFaults are what was seen wrong with the library, as doc.go lists it. When one of
-// them does not hold any more, the library has improved: then doc.go is to be revised.
+// libraryFaults returns the faults of the library that doc.go lists. If one of them no longer exists, the library has improved, and doc.go must be
+// revised.
 func libraryFaults() map[string]struct { //nolint:gocyclo // A table of functions.
 	reason string
 	shows  func(*library) bool

@@ -25,8 +25,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
-// TestLibraryBehindTransport calls a typed interface of the library, which sends a write again that failed without an
-// answer, and panics at an error of an unexpected shape. Behind the transport it does neither, and the call has the error as it was.
+// TestLibraryBehindTransport calls a typed interface of the library, which sends a failed write without an answer again, and panics for an error in an
+// unexpected form. With the transport it does neither, and the call returns the original error.
 func TestLibraryBehindTransport(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string

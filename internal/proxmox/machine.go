@@ -28,17 +28,15 @@ import (
 
 // VMConfig is the configuration of a VM.
 type VMConfig struct {
-	// Digest of the configuration's content. Sent along with a change, PVE
-	// refuses the change if the configuration is another one by then. A digest
-	// comes back when the content does.
+	// Digest of the configuration's content. If it is sent with a change, PVE rejects the change if the configuration has changed since. The same content has
+	// the same digest again.
 	Digest string
 
-	// Values by option. Numbers and booleans are in their shortest decimal form,
-	// booleans 1 and 0. What PVE stores as a blank is empty.
+	// Values by option. Numbers are in their shortest decimal form, booleans are 1 and 0. Values that PVE stores as a blank are empty.
 	Values map[string]string
 }
 
-// Lock returns what locks the VM, such as create or clone, or empty.
+// Lock returns the lock of the VM, such as create or clone, or nothing.
 func (c VMConfig) Lock() string { return c.Values["lock"] }
 
 const digest = "digest"
@@ -53,8 +51,7 @@ func newVMConfig(data map[string]text) VMConfig {
 	return c
 }
 
-// unblank makes the single space empty that PVE puts for empty tags and for a
-// boot order without devices.
+// unblank returns an empty text for the single space that PVE uses for empty tags and for a boot order without devices.
 func unblank(v text) string {
 	if strings.TrimSpace(string(v)) == "" {
 		return ""
@@ -62,8 +59,7 @@ func unblank(v text) string {
 	return string(v)
 }
 
-// SameText ignores what PVE does not keep of a text, such as a description: white space at its
-// end, and the sort of line ends.
+// SameText compares texts, such as descriptions, without the parts that PVE does not keep: white space at the end, and the kind of line ends.
 func SameText(a, b string) bool {
 	kept := func(s string) string {
 		return strings.TrimRightFunc(strings.ReplaceAll(s, "\r\n", "\n"), unicode.IsSpace)
@@ -76,8 +72,7 @@ func (c GuestAPI) Config(ctx context.Context, ref Ref) (VMConfig, error) {
 	return c.config(ctx, ref, nil)
 }
 
-// SnapshotConfig returns the configuration that a VM had at a snapshot. Without that
-// snapshot IsUnknownReference holds for the error.
+// SnapshotConfig returns the configuration of a VM at a snapshot. If the snapshot does not exist, IsUnknownReference holds for the error.
 func (c GuestAPI) SnapshotConfig(ctx context.Context, ref Ref, snapshot string) (VMConfig, error) {
 	return c.config(ctx, ref, url.Values{"snapshot": {snapshot}})
 }
@@ -102,7 +97,7 @@ func (c GuestAPI) config(ctx context.Context, ref Ref, query url.Values) (VMConf
 	return newVMConfig(data), nil
 }
 
-// vm makes a request about a VM, unless the reference is not valid.
+// vm makes a request about a VM, unless the reference is invalid.
 func (c *conn) vm(ctx context.Context, ref Ref, r request, data any) error {
 	if why := ref.validate(r.method); why != "" {
 		return r.refuse(why)
@@ -110,7 +105,7 @@ func (c *conn) vm(ctx context.Context, ref Ref, r request, data any) error {
 	return c.do(ctx, r, data)
 }
 
-// A PendingValue is an option with what is in force and what is to come.
+// A PendingValue is an option with its value in force and its pending value.
 type PendingValue struct {
 	// Key is the option's name.
 	Key string `json:"k"`
@@ -118,8 +113,7 @@ type PendingValue struct {
 	// Value in force, or nil if there is none.
 	Value *string `json:"v,omitempty"`
 
-	// Pending is the value from the next start on, or nil if that does not change
-	// it.
+	// Pending is the value from the next start on, or nil if the start does not set one.
 	Pending *string `json:"p,omitempty"`
 
 	// Delete is 1 if the option is removed at the next start, 2 if that is
@@ -160,7 +154,7 @@ func unblankPtr(v *text) *string {
 	return &s
 }
 
-// Status is what a VM does now.
+// Status is the current status of a VM.
 type Status struct {
 	// Status is running or stopped.
 	Status string
@@ -172,7 +166,7 @@ type Status struct {
 	// Uptime since the VM's start, to the second.
 	Uptime time.Duration
 
-	// Lock that the VM's configuration is under.
+	// Lock of the VM's configuration.
 	Lock string
 
 	// Agent reports whether the guest agent is configured, not whether it runs.
@@ -184,7 +178,7 @@ type Status struct {
 	// HAManaged reports whether HA manages the VM.
 	HAManaged bool
 
-	// HAState is the state that HA wants.
+	// HAState is the state that HA requests.
 	HAState string
 
 	// Name of the VM.
@@ -203,8 +197,7 @@ type Status struct {
 // Running reports whether the VM has a process, paused or not.
 func (s Status) Running() bool { return s.Status == "running" }
 
-// Status returns the status of a VM now. Each node answers this for few VMs at a time: for all VMs
-// ask for a list.
+// Status returns the current status of a VM. Each node answers this for only few VMs at the same time, so use a list for all VMs.
 func (c GuestAPI) Status(ctx context.Context, ref Ref) (Status, error) {
 	var d struct {
 		Status    text     `json:"status"`
@@ -237,7 +230,7 @@ type haStatus struct {
 	State   text `json:"state"`
 }
 
-// UnmarshalJSON takes what is not an object for unmanaged.
+// UnmarshalJSON treats anything except an object as unmanaged.
 func (h *haStatus) UnmarshalJSON(b []byte) error {
 	type plain haStatus
 	*h = haStatus{}

@@ -26,11 +26,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// This file alone knows the texts of PVE's messages, of 8.x and 9.x.
+// Only this file knows the texts of PVE's messages, of 8.x and 9.x.
 
 var (
-	// An absent VM is not told by a bare "does not exist", which PVE says of
-	// storages, volumes, pools, disks and snapshots too.
+	// A bare "does not exist" does not identify an absent VM, because PVE also uses it for storages, volumes, pools, disks and snapshots.
 	reNotFound = regexp.MustCompile(`[Cc]onfiguration file '[^']*' does not exist|unable to find configuration file for (VM|CT) \d+`)
 
 	reTakenFile     = regexp.MustCompile(`atomic file '[^']*/(\d+)\.conf' failed: File exists`)
@@ -49,7 +48,7 @@ var (
 	reRootOnly      = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
 	rePrivilege     = regexp.MustCompile(`\((/[^,]*), ([^)]+)\)`)
 	rePrivileges    = regexp.MustCompile(`Permission check failed (\(/[^,]*, [^)]+\)(, )?)+`)
-	// What is checked under the lock of a file of the cluster fails with another status than 403.
+	// Checks under the lock of a cluster file fail with another status than 403.
 	reForbidden = regexp.MustCompile(`failed: 403 Permission check failed`)
 	reReference = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|` +
 		`no such cluster node|No such storage`)
@@ -57,7 +56,7 @@ var (
 	reNoStorage        = regexp.MustCompile(`\bstorage '[^']*' does not exist`)
 	reDisabledStorage  = regexp.MustCompile(`\bstorage '[^']*' is disabled`)
 	reStorageElsewhere = regexp.MustCompile(`\bstorage '[^']*' is not available on node '[^']*'`)
-	// PVE has three errors for a lost quorum, by whether a method asks for it, locks a file of the cluster or only writes one.
+	// PVE has three errors for a lost quorum, for methods that check it, that lock a file of the cluster, or that only write one.
 	reNoQuorum       = regexp.MustCompile(`no quorum|unable to open file '/etc/pve/[^']*' - Permission denied`)
 	reUnavailable    = regexp.MustCompile(reNoQuorum.String() + `|got no worker upid|start worker failed|hostname lookup '[^']*' failed|ipcc_send_rec`)
 	reInvalidRequest = regexp.MustCompile(strings.Join([]string{
@@ -67,14 +66,14 @@ var (
 		`\(reserved name\)`, `no options specified`, `missing value for required option`, `purge parameter not set`,
 	}, "|"))
 
-	// How a task ends that somebody stops: by its worker, by what it ran, or without a word.
+	// How a stopped task ends: by its worker, by the command that it ran, or without a message.
 	reInterrupted = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:|^received interrupt`)
 
 	reUPID = regexp.MustCompile(`UPID:[^\s'"]+`)
 	reTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*`)
 )
 
-// The texts of downloads: those of PVE, and of wget, which does the work.
+// The texts of downloads, from PVE and from wget, which it uses.
 var (
 	reDownloadPercent = regexp.MustCompile(`\s(\d{1,3})%\s`)
 	reDownloadCheck   = regexp.MustCompile(`^calculating checksum`)
@@ -98,14 +97,14 @@ var (
 	rePullOther = regexp.MustCompile(`level=fatal msg="(.*)"$`)
 )
 
-// A downloadFailure is what a text means.
+// A downloadFailure is the meaning of a text.
 type downloadFailure struct {
 	pattern  *regexp.Regexp
 	problem  DownloadProblem
 	sentence func(m []string) string
 }
 
-// downloadFailures returns what the texts mean, the most telling first.
+// downloadFailures returns the meanings of the texts, the most specific first.
 func downloadFailures() []downloadFailure {
 	says := func(s string) func([]string) string { return func([]string) string { return s } }
 	return []downloadFailure{
@@ -142,14 +141,14 @@ var (
 	reInSnapshot          = regexp.MustCompile(`[Cc]an't move (disk used by a snapshot|a disk with snapshots)`)
 )
 
-// A snapshotFailure is what a text means.
+// A snapshotFailure is the meaning of a text.
 type snapshotFailure struct {
 	pattern  *regexp.Regexp
 	problem  SnapshotProblem
 	sentence string
 }
 
-// snapshotFailures returns what the texts mean.
+// snapshotFailures returns the meanings of the texts.
 func snapshotFailures() []snapshotFailure {
 	return []snapshotFailure{
 		{reSnapshotExists, SnapshotExists, "another snapshot has the name"},
@@ -162,18 +161,17 @@ func snapshotFailures() []snapshotFailure {
 	}
 }
 
-// agentError begins what PVE says of an error that the guest agent has answered.
+// agentError is the prefix of PVE's message about an error in the guest agent's answer.
 const agentError = "Agent error: "
 
-// IsNotFound reports whether the VM does not exist on the node that was asked. It
-// may still exist on another one.
+// IsNotFound reports whether the VM does not exist on the node that was asked. It may exist on another one.
 func IsNotFound(err error) bool { return says(err, reNotFound) }
 
 // IsAlreadyExists reports whether the VMID is taken.
 func IsAlreadyExists(err error) bool { return says(err, reAlreadyExists) }
 
-// TakenVMID returns the VMID of which a task has found that another VM has it, by the file of its configuration in
-// pve-cluster; 0 if the error is not about that.
+// TakenVMID returns the VMID that a task has found to be in use by another VM, from the path of its configuration in pve-cluster. It is 0 if the error is
+// not about that.
 func TakenVMID(err error) int {
 	var task *TaskError
 	if !errors.As(err, &task) {
@@ -183,82 +181,77 @@ func TakenVMID(err error) int {
 	if found == nil {
 		return 0
 	}
-	vmid, _ := strconv.Atoi(found[1]) // 0 if it is none.
+	vmid, _ := strconv.Atoi(found[1]) // It is 0 if it is invalid.
 	return vmid
 }
 
-// IsLocked reports whether the VM, its configuration file or a file of the cluster
-// is locked by something else that runs.
+// IsLocked reports whether another operation has locked the VM, its configuration file or a file of the cluster.
 func IsLocked(err error) bool { return says(err, reLocked) }
 
-// IsLockTimeout reports whether something else held the lock of a VM's configuration file
-// for as long as PVE waits for it, which is 10 seconds at most.
+// IsLockTimeout reports whether another operation held the lock of a VM's configuration file for as long as PVE waits for it, which is 10 seconds at most.
 func IsLockTimeout(err error) bool { return says(err, reLockTimeout) }
 
-// IsShutdownTimeout reports whether a guest has not shut down in the time that the request gave
-// it.
+// IsShutdownTimeout reports whether a guest has not shut down within the timeout of the request.
 func IsShutdownTimeout(err error) bool { return says(err, reNotShutDown) }
 
 // IsDigestMismatch reports whether the configuration changed since its digest was
 // read.
 func IsDigestMismatch(err error) bool { return says(err, reDigest) }
 
-// IsProtected reports whether the VM's protection forbids the call.
+// IsProtected reports whether the VM's protection prevents the call.
 func IsProtected(err error) bool { return says(err, reProtected) }
 
-// IsInSnapshot reports whether a disk cannot leave because a snapshot has it.
+// IsInSnapshot reports whether a disk cannot be removed because a snapshot uses it.
 func IsInSnapshot(err error) bool { return says(err, reInSnapshot) }
 
-// IsHotplugRefused reports whether a running VM did not take a change at once. PVE
-// has stored the change nevertheless; it is pending.
+// IsHotplugRefused reports whether a running VM did not apply a change at once. PVE has stored the change, and it is pending.
 func IsHotplugRefused(err error) bool { return says(err, reHotplug) }
 
-// IsNoSuchTask reports whether PVE does not know the task, or not yet.
+// IsNoSuchTask reports whether PVE does not know the task, perhaps not yet.
 func IsNoSuchTask(err error) bool { return says(err, reNoSuchTask) }
 
-// IsNotInHA reports whether HA cannot forget the VM since it does not know it.
+// IsNotInHA reports whether HA cannot remove the VM because it does not know it.
 func IsNotInHA(err error) bool { return says(err, reNoHA) }
 
-// IsNoSuchFile reports whether the guest agent was asked for a file that the guest does not have.
+// IsNoSuchFile reports whether a file that was requested from the guest agent does not exist in the guest.
 func IsNoSuchFile(err error) bool { return says(err, reNoSuchFile) }
 
 // IsUnknownReference reports whether the call names a storage, node, pool, volume,
 // disk or snapshot that does not exist or is disabled.
 func IsUnknownReference(err error) bool { return says(err, reReference) }
 
-// unknownParameter reports whether a call was refused since PVE does not know a parameter of it. Nothing was done then.
+// unknownParameter reports whether PVE rejected a call because it does not know one of its parameters. Then nothing was done.
 func unknownParameter(err error, name string) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == http.StatusBadRequest && reUnknownParameter.MatchString(e.Fields[name])
 }
 
-// IsNoStorage reports whether the call names a storage that is not defined. What is on one that is only disabled is there again once it is enabled.
+// IsNoStorage reports whether the call names a storage that is not defined. The content of a storage that is only disabled is available again once it is
+// enabled.
 func IsNoStorage(err error) bool { return says(err, reNoStorage) }
 
 // IsDisabledStorage reports whether the call names a storage that is disabled.
 func IsDisabledStorage(err error) bool { return says(err, reDisabledStorage) }
 
-// IsStorageElsewhere reports whether the call names a storage that is defined for other nodes than the one that was asked.
+// IsStorageElsewhere reports whether the call names a storage that is only defined for other nodes than the one that was asked.
 func IsStorageElsewhere(err error) bool { return says(err, reStorageElsewhere) }
 
-// noQuorum reports whether the node that was asked is cut off from the majority of its
-// cluster.
+// noQuorum reports whether the node that was asked is cut off from the majority of its cluster.
 func noQuorum(message string) bool { return reNoQuorum.MatchString(message) }
 
-// A Privilege that is missing: one of Names on Path.
+// A Privilege is a missing privilege: one of Names on Path.
 type Privilege struct {
 	// Path of the object in PVE's permission tree, such as /vms/100.
 	Path string
 
-	// Names of privileges, such as VM.Audit, any of which is enough.
+	// Names of privileges, such as VM.Audit, any of which suffices.
 	Names []string
 }
 
 // String returns the privilege as PVE names it.
 func (p Privilege) String() string { return "(" + p.Path + ", " + strings.Join(p.Names, "|") + ")" }
 
-// Denial returns the error of a call that was not made, for it would be refused: in the words
-// in which PVE refuses it, but with all privileges that are missing.
+// Denial returns the error of a call that was not made because PVE would reject it. The text is that of PVE, but with all missing privileges.
 func Denial(op string, missing ...Privilege) error {
 	words := make([]string, 0, len(missing))
 	for _, p := range missing {
@@ -277,7 +270,7 @@ func MissingPrivilege(err error) (Privilege, bool) {
 	return all[0], true
 }
 
-// MissingPrivileges returns all privileges that a 403 names: PVE's own names one, that of Denial all.
+// MissingPrivileges returns all privileges that a 403 names. PVE's own errors name one, that of Denial names all.
 func MissingPrivileges(err error) []Privilege {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -290,7 +283,7 @@ func MissingPrivileges(err error) []Privilege {
 	return all
 }
 
-// reports whether any text of PVE in the error matches.
+// says reports whether any text of PVE in the error matches.
 func says(err error, re *regexp.Regexp) bool {
 	var task *TaskError
 	if errors.As(err, &task) {
@@ -324,8 +317,7 @@ func conflict(e *Error) bool {
 	}, e.says)
 }
 
-// scrub makes a text of PVE fit for a condition: one line, without the given
-// secrets, and without tasks and times, which differ from one try to the next.
+// scrub prepares a text of PVE for a condition: one line, without the given secrets, and without tasks and times, which differ between attempts.
 func scrub(s string, secrets []string) string {
 	for _, secret := range secrets {
 		s = redact(s, secret)
@@ -335,11 +327,10 @@ func scrub(s string, secrets []string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// Scrub returns a line of a log without names of tasks and times, which change each time.
+// Scrub returns a line of a log without names of tasks and times, which differ each time.
 func Scrub(line string) string { return scrub(line, nil) }
 
-// redact hides a secret. PVE repeats a parameter's value in quotes; of a short
-// one nothing else is hidden, since that would hit any word.
+// redact hides a secret. PVE repeats a parameter's value in quotes. A short secret is only hidden there, because elsewhere it might match any word.
 func redact(s, secret string) string {
 	switch {
 	case secret == "":

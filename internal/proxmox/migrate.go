@@ -23,43 +23,40 @@ import (
 	"slices"
 )
 
-// A MigrationCheck is what stands in the way of moving a VM.
+// A MigrationCheck lists the obstacles to migrating a VM.
 type MigrationCheck struct {
-	// Running reports whether the VM runs, so that it would have to migrate online.
+	// Running reports whether the VM is running, so that it would have to be migrated online.
 	Running bool
 
 	// Allowed nodes.
 	Allowed []string
 
-	// Missing has, for each node that is not allowed, what the VM needs and the
-	// node lacks: storages and mapped resources.
+	// Missing contains, for each node that is not allowed, the storages and mapped resources that the VM needs and the node lacks.
 	Missing map[string][]string
 
-	// Blocking are the HA resources that keep the VM off a node, by node.
+	// Blocking contains the HA resources that keep the VM off a node, by node.
 	Blocking map[string][]string
 
-	// LocalDisks are the volumes on storage that is not shared, those of unused
-	// disks and removable media included.
+	// LocalDisks are the volumes on storage that is not shared, including those of unused disks and removable media.
 	LocalDisks []LocalDisk
 
-	// LocalResources that cannot move, such as hostpci0.
+	// LocalResources that cannot be migrated, such as hostpci0.
 	LocalResources []string
 }
 
-// A LocalDisk is a volume that only the VM's node reaches.
+// A LocalDisk is a volume that only the VM's node can access.
 type LocalDisk struct {
 	// Volume of the disk.
 	Volume string
 
-	// CDROM reports whether it is in a drive of removable media.
+	// CDROM reports whether the volume is in a drive of removable media.
 	CDROM bool
 
-	// Snapshots of the VM that have it, by name. None are told of the memory that a snapshot keeps.
+	// Snapshots of the VM that contain the volume, by name. They are not reported for the saved memory of a snapshot.
 	Snapshots []string
 }
 
-// CheckMigration returns what stands in the way of moving a VM to other nodes. It
-// needs VM.Migrate, and changes nothing.
+// CheckMigration returns the obstacles to migrating a VM to other nodes. It needs VM.Migrate, and changes nothing.
 func (c GuestAPI) CheckMigration(ctx context.Context, ref Ref) (MigrationCheck, error) {
 	var d struct {
 		Running  flag            `json:"running"`
@@ -96,11 +93,11 @@ type localDisk struct {
 	CDROM  flag `json:"cdrom"`
 	Memory flag `json:"is_vmstate"`
 
-	// Snapshots that have it (PVE::QemuServer::foreach_volid).
+	// Snapshots that contain it (PVE::QemuServer::foreach_volid).
 	Snapshots map[string]flag `json:"referenced_in_snapshot"`
 }
 
-// refusals are by node.
+// refusals holds the obstacles by node.
 type refusals map[string]struct {
 	Storages  list[text] `json:"unavailable_storages"`
 	Resources list[text] `json:"unavailable-resources"`

@@ -36,7 +36,7 @@ type (
 	Zone = sdn.Zone
 )
 
-// VNets returns those that the user may see, whether they have been applied or not.
+// VNets returns the VNets that the user may see, whether they have been applied or not.
 func (c NetworkAPI) VNets(ctx context.Context) ([]VNet, error) {
 	var data list[VNet]
 	r := request{op: "list VNets", method: http.MethodGet, path: "/cluster/sdn/vnets"}
@@ -44,8 +44,8 @@ func (c NetworkAPI) VNets(ctx context.Context) ([]VNet, error) {
 	return data, err
 }
 
-// Zones are those of SDN that the user may see, with the changes of them that wait to be applied. PVE leaves out zones without
-// SDN.Audit or SDN.Allocate on /sdn/zones/ZONE.
+// Zones returns the SDN zones that the user may see, including their changes that are not applied yet. PVE leaves out zones without SDN.Audit or
+// SDN.Allocate on /sdn/zones/ZONE.
 func (c NetworkAPI) Zones(ctx context.Context) ([]Zone, error) {
 	var data list[Zone]
 	r := request{op: "list SDN zones", method: http.MethodGet, path: "/cluster/sdn/zones", query: url.Values{"pending": {"1"}}}
@@ -53,7 +53,7 @@ func (c NetworkAPI) Zones(ctx context.Context) ([]Zone, error) {
 	return data, err
 }
 
-// A Bridge of one node that NICs of VMs may be attached to.
+// A Bridge is a bridge of one node to which NICs of VMs can be attached.
 type Bridge struct {
 	// Name of the interface, such as vmbr0.
 	Name string
@@ -64,7 +64,7 @@ type Bridge struct {
 	// Active reports whether the bridge is up.
 	Active bool
 
-	// VLANAware reports whether NICs may have VLAN tags of their own.
+	// VLANAware reports whether NICs may have VLAN tags.
 	VLANAware bool
 
 	// Ports of the bridge.
@@ -74,7 +74,7 @@ type Bridge struct {
 	CIDR string
 }
 
-// Bridges returns the bridges of a node that the user may use, with those of SDN.
+// Bridges returns the bridges of a node that the user may use, including those of SDN.
 func (c NetworkAPI) Bridges(ctx context.Context, node string) ([]Bridge, error) {
 	r := request{
 		op: "list bridges of node " + strconv.Quote(node), method: http.MethodGet,
@@ -105,20 +105,17 @@ func (c NetworkAPI) Bridges(ctx context.Context, node string) ([]Bridge, error) 
 	return bridges, nil
 }
 
-// NetworkCollection returns the network interfaces of a node. Changes of them are staged
-// until ReloadNetwork.
+// NetworkCollection returns the network interfaces of a node. Changes of them are staged until ReloadNetwork.
 func NetworkCollection(node string) Collection {
 	return Collection{Noun: "interface", Path: "/nodes/{node}/network", Key: "iface", Node: node}
 }
 
-// NodeInterfaces are the interfaces of a node as they are written down: with the changes that are staged, or else
-// as they are in force.
+// NodeInterfaces holds the interfaces of a node with their staged changes, or as they are in force if there are none.
 type NodeInterfaces struct {
 	// Objects are the interfaces, each with the options that have a value.
 	Objects []Object
 
-	// Changes are the diff between what is in force and what is staged. Empty if nothing
-	// is.
+	// Changes is the diff between the interfaces in force and the staged ones. It is empty if nothing is staged.
 	Changes string
 }
 
@@ -157,8 +154,7 @@ func (c *conn) interfaces(ctx context.Context, node string) (NodeInterfaces, err
 	return all, nil
 }
 
-// ReloadNetwork starts to put all staged changes of a node's interfaces into force, whoever
-// has staged them.
+// ReloadNetwork starts to apply all staged changes of a node's interfaces, regardless of who has staged them.
 func (c NetworkAPI) ReloadNetwork(ctx context.Context, node string) (UPID, error) {
 	r := onNode("reload the network", http.MethodPut, node, "/network")
 	if !validNode(node) {
@@ -167,8 +163,8 @@ func (c NetworkAPI) ReloadNetwork(ctx context.Context, node string) (UPID, error
 	return c.begin(ctx, r)
 }
 
-// CorosyncLinks returns the addresses of corosync's links of each node, by their names. A
-// node that is in no cluster has none. An address may be a name. It needs Sys.Audit on /.
+// CorosyncLinks returns the addresses of corosync's links, by the nodes' names. A standalone node has none. An address may be a name. It needs Sys.Audit
+// on /.
 func (c NetworkAPI) CorosyncLinks(ctx context.Context) (map[string][]string, error) {
 	var data list[map[string]setting]
 	r := request{op: "list the nodes of corosync", method: http.MethodGet, path: "/cluster/config/nodes"}

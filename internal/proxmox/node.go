@@ -39,8 +39,7 @@ func (c *conn) node(ctx context.Context, r request, data any) error {
 	return c.do(ctx, r, data)
 }
 
-// NodeConfig returns the configuration of a node, with its description. It needs
-// Sys.Audit on /.
+// NodeConfig returns the configuration of a node, including its description. It needs Sys.Audit on /.
 func (c NodeAPI) NodeConfig(ctx context.Context, node string) (Settings, error) {
 	var data map[string]setting
 	if err := c.node(ctx, onNode("read the configuration", http.MethodGet, node, "/config"), &data); err != nil {
@@ -49,8 +48,7 @@ func (c NodeAPI) NodeConfig(ctx context.Context, node string) (Settings, error) 
 	return newSettings(data), nil
 }
 
-// SetNodeConfig changes the configuration of a node. An option with parts is set
-// as a whole. An empty change is not sent. It needs Sys.Modify on /.
+// SetNodeConfig changes the configuration of a node. An option with parts is replaced as a whole. An empty change is not sent. It needs Sys.Modify on /.
 func (c NodeAPI) SetNodeConfig(ctx context.Context, node string, change Change) error {
 	if change.Empty() {
 		return nil
@@ -60,7 +58,7 @@ func (c NodeAPI) SetNodeConfig(ctx context.Context, node string, change Change) 
 	return c.node(ctx, r, nil)
 }
 
-// DNS is how a node resolves names.
+// DNS holds the DNS settings of a node.
 type DNS struct {
 	// SearchDomain for names without a dot, or empty.
 	SearchDomain string
@@ -89,8 +87,7 @@ func (c NodeAPI) NodeDNS(ctx context.Context, node string) (DNS, error) {
 	return dns, nil
 }
 
-// SetNodeDNS writes the DNS settings of a node, all of them: PVE removes those
-// that are empty.
+// SetNodeDNS writes all DNS settings of a node. PVE removes those that are empty.
 func (c NodeAPI) SetNodeDNS(ctx context.Context, node string, dns DNS) error {
 	r := onNode("set the DNS settings", http.MethodPut, node, "/dns")
 	if len(dns.Servers) > 3 {
@@ -112,23 +109,22 @@ func (c NodeAPI) NodeTimeZone(ctx context.Context, node string) (string, error) 
 	return string(d.TimeZone), err
 }
 
-// SetNodeTimeZone sets the time zone of a node. PVE refuses one that the node
-// does not know.
+// SetNodeTimeZone sets the time zone of a node. PVE rejects one that the node does not know.
 func (c NodeAPI) SetNodeTimeZone(ctx context.Context, node, zone string) error {
 	r := onNode("set the time zone", http.MethodPut, node, "/time")
 	r.form = map[string]string{"timezone": zone}
 	return c.node(ctx, r, nil)
 }
 
-// NodeStatus is what a node says of itself.
+// NodeStatus is the status that a node reports.
 type NodeStatus struct {
 	// Version of PVE on the node, such as 9.2.11.
 	Version string
 
-	// Kernel that runs, such as 6.14.8-2-pve.
+	// Kernel that is running, such as 6.14.8-2-pve.
 	Kernel string
 
-	// CPU in use, from 0 to 1 of all cores, which are CPUs with hyper-threads.
+	// CPU usage, from 0 to 1 of all cores, which include hyper-threads.
 	CPU  float64
 	CPUs int
 
@@ -139,8 +135,7 @@ type NodeStatus struct {
 	Uptime time.Duration
 }
 
-// NodeStatus asks a node for its status. One that is offline is waited for until
-// the node that was asked gives up: look at [Client.Nodes] first.
+// NodeStatus reads the status of a node. For an offline node it waits until the node that was asked gives up, so check [Client.Nodes] first.
 func (c NodeAPI) NodeStatus(ctx context.Context, node string) (NodeStatus, error) {
 	var d struct {
 		Version text    `json:"pveversion"`
@@ -174,8 +169,7 @@ func managerVersion(s string) string {
 	return s
 }
 
-// Fingerprints returns the SHA-256 of the nodes' TLS certificates in hexadecimal, by
-// the nodes' names. They tell nodes of the same name apart.
+// Fingerprints returns the SHA-256 of the nodes' TLS certificates in hexadecimal, by the nodes' names. They distinguish nodes of the same name.
 func (c NodeAPI) Fingerprints(ctx context.Context) (map[string]string, error) {
 	var data list[struct {
 		Node        text `json:"node"`
@@ -192,7 +186,7 @@ func (c NodeAPI) Fingerprints(ctx context.Context) (map[string]string, error) {
 	return all, nil
 }
 
-// A PCIMapping is a name for PCI devices that may be on several nodes.
+// A PCIMapping is a name for PCI devices, which may be on several nodes.
 type PCIMapping struct {
 	// Name of the mapping.
 	Name string
@@ -222,8 +216,7 @@ func (c NodeAPI) PCIMappings(ctx context.Context) ([]PCIMapping, error) {
 	return all, nil
 }
 
-// add adds the devices of one entry, which has one node. One that cannot be read has
-// none.
+// add adds the devices of one entry, which belong to one node. An entry that cannot be parsed has none.
 func (m PCIMapping) add(entry string) {
 	p, err := propertystring.Parse(entry, "")
 	if err != nil || p.Get("node") == "" {

@@ -99,7 +99,7 @@ func TestWireFormat(t *testing.T) {
 	}
 }
 
-// A write is not sent again when there is no well-formed answer.
+// TestWriteDoesNotRepeat checks that a write is not sent again if there is no well-formed answer.
 func TestWriteDoesNotRepeat(t *testing.T) {
 	replies := map[string]reply{
 		"Cut":     {cut: true},

@@ -28,44 +28,40 @@ import (
 	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 )
 
-// A Collection of configuration objects of the cluster or of a node, each of which has a
-// name and options, such as storages and pools. It may be the key of a map.
+// A Collection is a collection of configuration objects of the cluster or of a node, such as storages and pools. Each object has a name and options. A
+// Collection can be the key of a map.
 type Collection struct {
-	// Noun of one object in sentences, such as storage.
+	// Noun for one object in sentences, such as storage.
 	Noun string
 
 	// Path of the collection, such as /storage.
 	Path string
 
-	// Node that has the collection; empty for one of the cluster. The names of its
-	// objects begin with the node, as in pve1/vmbr0.
+	// Node that has the collection, or empty for a collection of the cluster. The names of its objects begin with the node, such as pve1/vmbr0.
 	Node string
 
-	// Key is the option that names an object, such as storage.
+	// Key is the option with an object's name, such as storage.
 	Key string
 
-	// ByQuery objects are changed and removed at the path of the collection, with
-	// their names as a parameter. Others have paths of their own.
+	// ByQuery is true if objects are changed and removed at the path of the collection, with their names as a parameter. Otherwise each object has a path.
 	ByQuery bool
 
-	// EmptyResets says that an option is reset by an empty value. Others are named in
-	// the parameter delete.
+	// EmptyResets is true if an empty value resets an option. Otherwise the parameter delete names the options to reset.
 	EmptyResets bool
 }
 
-// The path of pools, which have members beside their options, and the option that names one.
+// The path of pools, which have members in addition to their options, and the option with a pool's name.
 const (
 	poolsPath = "/pools"
 	poolKey   = "poolid"
 )
 
-// An Object is a configuration object as it is in PVE.
+// An Object is a configuration object of PVE.
 type Object struct {
 	// Name of the object in its collection.
 	Name string
 
-	// Settings of the object, its name left out. The digest is that of the whole
-	// collection, if PVE tells one.
+	// Settings of the object, without its name. The digest is that of the whole collection, if PVE returns one.
 	Settings
 }
 
@@ -80,10 +76,10 @@ func (of Collection) args(more ...string) []string {
 	return append([]string{of.Node}, more...)
 }
 
-// URL returns the path of the collection without braces.
+// URL returns the path of the collection with its values.
 func (of Collection) URL() string { return request{path: of.Path, args: of.args()}.url() }
 
-// Objects returns those of a collection that the user may see.
+// Objects returns the objects of a collection that the user may see.
 func (c ObjectAPI) Objects(ctx context.Context, of Collection) ([]Object, error) {
 	if of.Node != "" {
 		all, err := c.interfaces(ctx, of.Node)
@@ -103,7 +99,7 @@ func (c ObjectAPI) Objects(ctx context.Context, of Collection) ([]Object, error)
 	return all, nil
 }
 
-// CreateObject adds an object to a collection. PVE refuses a name that is taken.
+// CreateObject adds an object to a collection. PVE rejects a name that is taken.
 func (c ObjectAPI) CreateObject(ctx context.Context, of Collection, name string, options Params) error {
 	r := of.request("create", http.MethodPost, name)
 	if of.Path == poolsPath {
@@ -115,8 +111,7 @@ func (c ObjectAPI) CreateObject(ctx context.Context, of Collection, name string,
 	return c.do(ctx, r, nil)
 }
 
-// createPool uses the library's interface, which sends just that. Any other call that it
-// has for pools does not: see the package's documentation.
+// createPool uses the library's interface, which sends exactly this. The library's other calls for pools do not: see the package's documentation.
 func (c ObjectAPI) createPool(ctx context.Context, r request, name string, options Params) error {
 	config := telmate.ConfigPool{Name: telmate.PoolName(name)}
 	if comment, ok := options["comment"]; ok {
@@ -138,7 +133,7 @@ func (c ObjectAPI) UpdateObject(ctx context.Context, of Collection, name string,
 	return c.do(ctx, r, nil)
 }
 
-// resetting returns the change as the collection takes it.
+// resetting returns the change in the form that the collection accepts.
 func (of Collection) resetting(change Change) Change {
 	if !of.EmptyResets || len(change.Delete) == 0 {
 		return change
@@ -170,13 +165,13 @@ func (of Collection) request(op, method, name string) request {
 	return r
 }
 
-// PoolMembers are the VMs, containers and storages in a pool.
+// PoolMembers holds the VMs, containers and storages in a pool.
 type PoolMembers struct {
 	VMIDs    []int
 	Storages []string
 }
 
-// PoolMembers reads the members of a pool, those that do not exist left out.
+// PoolMembers reads the members of a pool, without those that do not exist.
 func (c ObjectAPI) PoolMembers(ctx context.Context, pool string) (PoolMembers, error) {
 	r := request{
 		op: "read pool " + strconv.Quote(pool), method: http.MethodGet, path: poolsPath, query: url.Values{poolKey: {pool}},
@@ -205,8 +200,7 @@ func (c ObjectAPI) PoolMembers(ctx context.Context, pool string) (PoolMembers, e
 	return m, nil
 }
 
-// PoolVMs returns the VMIDs of the guests among the members of a pool that were read, and
-// whether the pool exists.
+// PoolVMs returns the VMIDs of the guests in the result of a call of PoolMembers, and whether the pool exists.
 func PoolVMs(m PoolMembers, err error) (vmids []int, exists bool, _ error) {
 	if IsUnknownReference(err) {
 		return nil, false, nil
@@ -214,24 +208,22 @@ func PoolVMs(m PoolMembers, err error) (vmids []int, exists bool, _ error) {
 	return m.VMIDs, err == nil, err
 }
 
-// PoolVMs returns the VMIDs of the guests in a pool, which PVE tells anybody, whatever else of
-// the pool may be seen. It says too whether the pool exists.
+// PoolVMs returns the VMIDs of the guests in a pool, and whether the pool exists. Any user may read them, even one that may see nothing else of the pool.
 func (c ObjectAPI) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
 	return PoolVMs(c.PoolMembers(ctx, pool))
 }
 
-// AddPoolMembers adds VMs and storages to a pool. PVE refuses VMs of another pool, and
-// what is a member already.
+// AddPoolMembers adds VMs and storages to a pool. PVE rejects VMs of another pool, and those that already are members.
 func (c ObjectAPI) AddPoolMembers(ctx context.Context, pool string, m PoolMembers) error {
 	return c.changePoolMembers(ctx, "add members to", pool, m, nil)
 }
 
-// RemovePoolMembers takes VMs and storages out of a pool.
+// RemovePoolMembers removes VMs and storages from a pool.
 func (c ObjectAPI) RemovePoolMembers(ctx context.Context, pool string, m PoolMembers) error {
 	return c.changePoolMembers(ctx, "take members out of", pool, m, Params{"delete": "1"})
 }
 
-// changePoolMembers uses the form of the call that knows nested pools.
+// changePoolMembers uses the form of the call that supports nested pools.
 func (c ObjectAPI) changePoolMembers(ctx context.Context, op, pool string, m PoolMembers, options Params) error {
 	r := request{op: op + " pool " + strconv.Quote(pool), method: http.MethodPut, path: poolsPath, form: Change{Set: options}.form()}
 	for _, vmid := range m.VMIDs {
@@ -257,13 +249,12 @@ func joinNumbers(all []int) string {
 	return strings.Join(texts, ",")
 }
 
-// JoinPool makes a VM a member of a pool and takes it out of the one that it is
-// in. Other members stay. It needs Pool.Allocate on both pools.
+// JoinPool makes a VM a member of a pool and removes it from its current one. Other members stay. It needs Pool.Allocate on both pools.
 func (c ObjectAPI) JoinPool(ctx context.Context, pool string, vmid int) error {
 	return c.changePoolMembers(ctx, "add VM to", pool, PoolMembers{VMIDs: []int{vmid}}, Params{"allow-move": "1"})
 }
 
-// LeavePool takes a VM out of a pool. Other members stay.
+// LeavePool removes a VM from a pool. Other members stay.
 func (c ObjectAPI) LeavePool(ctx context.Context, pool string, vmid int) error {
 	return c.changePoolMembers(ctx, "take VM out of", pool, PoolMembers{VMIDs: []int{vmid}}, Params{"delete": "1"})
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// asRoot has a client make its calls as root@pam.
+// asRoot makes a client call as root@pam.
 func asRoot(cfg *proxmox.Config) {
 	cfg.Credentials = proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword}
 }
@@ -108,7 +108,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// A creation whose answer is lost is not sent again, as the library would do it.
+// TestCreatePoolOnce checks that a creation whose answer is lost is not sent again, as the library would do.
 func TestCreatePoolOnce(t *testing.T) {
 	l := newLab(t, simulator.Options{Version: "9.2"}, asRoot)
 	l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/pools", CutAfter: true, Count: 1})

@@ -23,10 +23,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/owncalls"
 )
 
-// own returns what a request leaves in the cluster's lists.
+// own returns the traces that a request leaves in the cluster's lists.
 func (r request) own() owncalls.Call { return owncalls.Call{VMID: r.target(), Logged: r.logged()} }
 
-// target returns the VMID of the VM that a request changes, or empty.
+// target returns the VMID of the VM that a request changes, or nothing.
 func (r request) target() string {
 	if !r.writes() || !strings.HasPrefix(r.path, "/nodes/{node}/qemu") {
 		return ""
@@ -37,17 +37,14 @@ func (r request) target() string {
 	return r.form["vmid"]
 }
 
-// logged reports whether PVE has a line of the log for a request besides that of its
-// task.
+// logged reports whether PVE logs a line for a request in addition to that of its task.
 func (r request) logged() bool {
 	_, what, _ := strings.Cut(r.path, "{vmid}")
 	return slices.Contains([]string{"/config", "/resize", "/move_disk"}, what)
 }
 
-// StartedByUs reports whether this Client has started a task. While a call is under way
-// that may turn out to have done so, it may only be.
+// StartedByUs reports whether this Client surely has started a task, and whether a call that is still running may have started it.
 func (c TaskAPI) StartedByUs(u UPID) (sure, maybe bool) { return c.ownCalls.StartedByUs(u) }
 
-// LoggedByUs reports whether a line of the log, which names a VM, is of a call of this
-// Client. It must be asked once for each line.
+// LoggedByUs reports whether a log line that names a VM is from a call of this Client. It must be called once for each line.
 func (c TaskAPI) LoggedByUs(vmid, user string) bool { return c.ownCalls.LoggedByUs(vmid, user) }

@@ -24,8 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestOwnTasks starts a task as a token that may not see the tasks of others: PVE lists it
-// among those of its node only.
+// TestOwnTasks starts a task as a token that may not see the tasks of others. PVE lists it only among those of its node.
 func TestOwnTasks(t *testing.T) {
 	releases(t, func(t *testing.T, o simulator.Options) {
 		t.Helper()
@@ -54,7 +53,7 @@ func TestOwnTasks(t *testing.T) {
 	})
 }
 
-// TestEndedTasks lists the tasks of a node that have ended, as a token that may not see the tasks of others.
+// TestEndedTasks lists the ended tasks of a node, as a token that may not see the tasks of others.
 func TestEndedTasks(t *testing.T) {
 	releases(t, func(t *testing.T, o simulator.Options) {
 		t.Helper()
@@ -76,7 +75,7 @@ func TestEndedTasks(t *testing.T) {
 	})
 }
 
-// TestListsOwnTasks asks of whom a list says anything.
+// TestListsOwnTasks checks for which users a list contains their own tasks.
 func TestListsOwnTasks(t *testing.T) {
 	cases := map[string]struct {
 		reason      string

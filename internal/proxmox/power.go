@@ -23,27 +23,26 @@ import (
 	"time"
 )
 
-// power starts a task that changes what a VM does. PVE starts most of these
-// without looking: that a VM is missing or locked shows in the task.
+// power starts a task that changes the power state of a VM. PVE starts most of these without checks, so only the task fails if the VM is missing or
+// locked.
 func (c GuestAPI) power(ctx context.Context, ref Ref, action string, form map[string]string) (UPID, error) {
 	r := machine(action, http.MethodPost, ref, "/status/"+action)
 	r.form = form
 	return c.start(ctx, ref, r)
 }
 
-// Start starts a VM. If HA manages the VM, the task ends before the VM runs.
+// Start starts a VM. If HA manages the VM, the task ends before the VM is running.
 func (c GuestAPI) Start(ctx context.Context, ref Ref) (UPID, error) {
 	return c.power(ctx, ref, "start", nil)
 }
 
-// StopOptions say how to stop a VM.
+// StopOptions describes how to stop a VM.
 type StopOptions struct {
-	// OverruleShutdown ends a shutdown of the VM that is under way and would
-	// otherwise keep the stop from running. It needs PVE 8.
+	// OverruleShutdown ends a running shutdown of the VM, which would otherwise prevent the stop. It needs PVE 8.
 	OverruleShutdown bool
 }
 
-// Stop stops a VM at once, as pulling the plug does.
+// Stop stops a VM at once, like a power failure.
 func (c GuestAPI) Stop(ctx context.Context, ref Ref, o StopOptions) (UPID, error) {
 	form := map[string]string{}
 	if o.OverruleShutdown {
@@ -52,17 +51,16 @@ func (c GuestAPI) Stop(ctx context.Context, ref Ref, o StopOptions) (UPID, error
 	return c.power(ctx, ref, "stop", form)
 }
 
-// ShutdownOptions say how to shut a VM down.
+// ShutdownOptions describes how to shut down a VM.
 type ShutdownOptions struct {
 	// Timeout to wait for the guest, in whole seconds. Zero is PVE's default.
 	Timeout time.Duration
 
-	// ForceStop stops the VM after the timeout. Otherwise the task fails.
+	// ForceStop stops the VM after the timeout. Without it, the task fails.
 	ForceStop bool
 }
 
-// Shutdown asks the guest to shut down. A guest that still boots does not react to
-// it; the task then fails by its timeout.
+// Shutdown requests the guest to shut down. A guest that is still booting does not react, and the task fails after its timeout.
 func (c GuestAPI) Shutdown(ctx context.Context, ref Ref, o ShutdownOptions) (UPID, error) {
 	form := timeoutForm(o.Timeout)
 	if o.ForceStop {
@@ -71,14 +69,13 @@ func (c GuestAPI) Shutdown(ctx context.Context, ref Ref, o ShutdownOptions) (UPI
 	return c.power(ctx, ref, "shutdown", form)
 }
 
-// RebootOptions say how to reboot a VM.
+// RebootOptions describes how to reboot a VM.
 type RebootOptions struct {
 	// Timeout to wait for the guest, in whole seconds. Zero is PVE's default.
 	Timeout time.Duration
 }
 
-// Reboot shuts a VM down and starts it again, which applies pending changes. The
-// task ends before the VM is back.
+// Reboot shuts down a VM and starts it again, which applies pending changes. The task ends before the VM is running again.
 func (c GuestAPI) Reboot(ctx context.Context, ref Ref, o RebootOptions) (UPID, error) {
 	return c.power(ctx, ref, "reboot", timeoutForm(o.Timeout))
 }
@@ -90,14 +87,14 @@ func timeoutForm(d time.Duration) map[string]string {
 	return map[string]string{"timeout": strconv.Itoa(int(d.Round(time.Second) / time.Second))}
 }
 
-// Reset resets a running VM, as the button does. Pending changes stay pending.
+// Reset resets a running VM, like its reset button. Pending changes stay pending.
 func (c GuestAPI) Reset(ctx context.Context, ref Ref) (UPID, error) {
 	return c.power(ctx, ref, "reset", nil)
 }
 
-// SuspendOptions say how to suspend a VM.
+// SuspendOptions describes how to suspend a VM.
 type SuspendOptions struct {
-	// ToDisk saves the VM's memory and stops it. Otherwise it is paused.
+	// ToDisk saves the VM's memory and stops it. Without it, the VM is paused.
 	ToDisk bool
 }
 
@@ -110,7 +107,7 @@ func (c GuestAPI) Suspend(ctx context.Context, ref Ref, o SuspendOptions) (UPID,
 	return c.power(ctx, ref, "suspend", form)
 }
 
-// Resume lets a paused VM run on. One that was suspended to disk is started.
+// Resume resumes a paused VM, or starts one that was suspended to disk.
 func (c GuestAPI) Resume(ctx context.Context, ref Ref) (UPID, error) {
 	return c.power(ctx, ref, "resume", nil)
 }

@@ -33,24 +33,24 @@ import (
 	"time"
 )
 
-// reply is one answer of a fake PVE, with the phrase of its status line.
+// reply is one answer of a fake PVE, including the phrase of its status line.
 type reply struct {
 	status string // such as: 500 VM 100 not running
 	body   string
 	header string // more header lines, each ended by CR LF
 	cut    bool   // close the connection instead
-	short  bool   // announce a longer body than there is
+	short  bool   // announce a longer body than the real one
 }
 
 func ok(data string) reply { return reply{status: "200 OK", body: `{"data":` + data + `}`} }
 
-// asked is one request that a fake PVE got.
+// asked is one request that a fake PVE received.
 type asked struct {
 	method, path, query, body string
 	header                    http.Header
 }
 
-// fakePVE answers over TLS and remembers what it was asked.
+// fakePVE answers over TLS and records the requests.
 type fakePVE struct {
 	*httptest.Server
 
@@ -78,11 +78,10 @@ func newFakePVE(t testing.TB, answer func(asked) reply) *fakePVE {
 	return f
 }
 
-// quiet keeps handshakes that fail on purpose out of the tests' output.
+// quiet keeps the messages of intended handshake failures out of the tests' output.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// write writes the answer by hand, since net/http does not let a handler choose
-// the phrase of the status line.
+// write writes the answer manually, because net/http does not let a handler choose the phrase of the status line.
 func write(tb testing.TB, w http.ResponseWriter, r reply) {
 	tb.Helper()
 	conn, buf, err := http.NewResponseController(w).Hijack()
@@ -114,7 +113,7 @@ func (f *fakePVE) asked() []asked {
 	return append([]asked(nil), f.requests...)
 }
 
-// count is how many requests of a method were for a path.
+// count returns the number of requests of a method for a path.
 func (f *fakePVE) count(method, path string) int {
 	n := 0
 	for _, a := range f.asked() {
@@ -142,7 +141,7 @@ func passwordCredentials() Credentials {
 	return Credentials{Username: "tester@pve", Password: password}
 }
 
-// client is a Client of the fake, with an API token unless changed.
+// client returns a Client of the fake, with an API token unless changed.
 func (f *fakePVE) client(t testing.TB, change ...func(*Config)) *Client {
 	t.Helper()
 	cfg := Config{Endpoints: []string{f.URL}, Credentials: tokenCredentials(), TLS: TLS{CA: f.ca()}, Timeout: 10 * time.Second}
@@ -157,13 +156,13 @@ func (f *fakePVE) client(t testing.TB, change ...func(*Config)) *Client {
 	return c
 }
 
-// fixed is a fake PVE that always answers the same.
+// fixed returns a fake PVE that always gives the same answer.
 func fixed(t testing.TB, r reply) *fakePVE {
 	t.Helper()
 	return newFakePVE(t, func(asked) reply { return r })
 }
 
-// refusing is an address where nobody listens.
+// refusing returns an address at which nothing listens.
 func refusing(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -174,7 +173,7 @@ func refusing(t testing.TB) string {
 	return "https://" + l.Addr().String()
 }
 
-// manualClock is a clock that stands still until it is moved.
+// manualClock is a clock that only moves when it is told to.
 type manualClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -209,7 +208,7 @@ func form(t testing.TB, s string) map[string]string {
 	return m
 }
 
-// hides fails the test if s has one of the secrets.
+// hides fails the test if s contains one of the secrets.
 func hides(t testing.TB, s string) {
 	t.Helper()
 	for _, secret := range []string{tokenSecret, password} {

@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// member answers as a node of a cluster of two does, which may be cut off from the other one.
+// member answers like a node of a cluster of two, which may be cut off from the other one.
 func member(t *testing.T, name, other string, cutOff *bool) *fakePVE {
 	t.Helper()
 	return newFakePVE(t, func(a asked) reply {
@@ -50,8 +50,8 @@ func member(t *testing.T, name, other string, cutOff *bool) *fakePVE {
 	})
 }
 
-// TestCutOffIsNotBelieved has the node at the first endpoint be cut off while that at the second has quorum: what it says of the others is read again,
-// and a write that it has refused is not sent again.
+// TestCutOffIsNotBelieved cuts off the node at the first endpoint while that at the second has quorum. What the first reports of other nodes must be read
+// again, and a write that it has rejected must not be sent again.
 func TestCutOffIsNotBelieved(t *testing.T) {
 	off, on := false, false
 	pve1, pve2 := member(t, "pve1", "pve2", &off), member(t, "pve2", "pve1", &on)
@@ -101,7 +101,7 @@ func TestCutOffIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestNoQuorumAnywhere has no node with quorum: they are believed, and the check says so.
+// TestNoQuorumAnywhere checks that nodes are trusted if none has quorum, and that the check reports it.
 func TestNoQuorumAnywhere(t *testing.T) {
 	off := true
 	pve1, pve2 := member(t, "pve1", "pve2", &off), member(t, "pve2", "pve1", &off)

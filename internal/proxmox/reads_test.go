@@ -27,10 +27,10 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// read is a call with its result as an untyped value, for tables.
+// read returns a call's result as an untyped value, for tables.
 func read[T any](v T, err error) (any, error) { return v, err }
 
-// Bodies are those that PVE 8.4 and 9.2 sent.
+// TestReads decodes bodies that PVE 8.4 and 9.2 have sent.
 func TestReads(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -357,7 +357,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// PVE hands on what an agent does not know, or has disabled, as its result.
+// TestAgentThatDoesNotTell checks answers for commands that an agent does not know or has disabled. PVE returns them as results.
 func TestAgentThatDoesNotTell(t *testing.T) {
 	pve := fixed(t, ok(`{"result":{"error":{"class":"CommandDisabled","desc":"The command guest-network-get-interfaces has been disabled\nfor this instance"}}}`))
 	_, err := pve.client(t).Interfaces(background(), vm100)

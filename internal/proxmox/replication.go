@@ -24,8 +24,7 @@ import (
 	"strings"
 )
 
-// A Replication is a job that keeps copies of a guest's volumes on another node. PVE
-// replicates volumes of ZFS pools that are not shared.
+// A Replication is a job that keeps replicas of a guest's volumes on another node. PVE replicates volumes of ZFS pools that are not shared.
 type Replication struct {
 	// ID of the job, which begins with the guest's VMID: 100-0.
 	ID string
@@ -33,14 +32,14 @@ type Replication struct {
 	// VMID of the guest.
 	VMID int
 
-	// Target is the node that has the copies.
+	// Target is the node with the replicas.
 	Target string
 
-	// Removal is RemovalFull or RemovalLocal if PVE is to remove the job, or empty.
+	// Removal is RemovalFull or RemovalLocal if PVE is to remove the job, and empty otherwise.
 	Removal string
 }
 
-// How a replication job is removed: with the copies on its target, or without.
+// How a replication job is removed: with the replicas on its target, or without.
 const (
 	RemovalFull  = "full"
 	RemovalLocal = "local"
@@ -71,16 +70,14 @@ func (c ClusterAPI) Replications(ctx context.Context) ([]Replication, error) {
 	return all, nil
 }
 
-// RemoveReplication marks a job for its removal with the copies on its target. The
-// guest's node sees to that, which it does once a minute, if the guest is there by
-// then and its target can be reached. To mark it again changes nothing. It needs
-// VM.Replicate on the VM, and Datastore.Allocate on /storage in PVE 8.
+// RemoveReplication marks a job for removal, together with the replicas on its target. The guest's node removes it. The node does that once a minute, if
+// the guest is on it then and the target can be reached. Marking a job again changes nothing. It needs VM.Replicate on the VM, and in PVE 8 also
+// Datastore.Allocate on /storage.
 func (c ClusterAPI) RemoveReplication(ctx context.Context, id string) error {
 	return c.do(ctx, request{op: "remove replication job " + id, method: http.MethodDelete, path: replicationPath + "/{id}", args: []string{id}}, nil)
 }
 
-// ReplicationFailures returns the errors that the jobs of a VM have last ended with, by
-// the jobs' IDs, as far as they have failed.
+// ReplicationFailures returns the errors of the jobs of a VM whose last run has failed, by the jobs' IDs.
 func (c ClusterAPI) ReplicationFailures(ctx context.Context, ref Ref) (map[string]string, error) {
 	r := onNode("list the replication jobs", http.MethodGet, ref.Node, "/replication")
 	r.query = url.Values{"guest": {strconv.Itoa(ref.VMID)}}

@@ -26,21 +26,20 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
-// Resources are what the cluster's list has: up to 10 seconds old, and only what
-// the user may see.
+// Resources holds the cluster's list. It is up to 10 seconds old, and contains only what the user may see.
 type Resources struct {
 	// Guests are the VMs and containers.
 	Guests []Guest
 
-	// Nodes of the cluster, those offline included.
+	// Nodes of the cluster, including those that are offline.
 	Nodes []Node
 
 	// Storages of all nodes. A shared one is listed once for each node.
 	Storages []Storage
 }
 
-// Resources lists guests, nodes and storages in one call. Where it says that a node is offline, an endpoint that is cut off
-// is not believed: a node with quorum is asked again.
+// Resources lists guests, nodes and storages in one call. If the list reports a node as offline and the endpoint is cut off from the cluster, a node with
+// quorum is asked instead.
 func (c ClusterAPI) Resources(ctx context.Context) (Resources, error) {
 	var by *transport.Endpoint
 	r, err := c.listResources(transport.Served(ctx, &by))
@@ -69,7 +68,7 @@ func (c ClusterAPI) listResources(ctx context.Context) (Resources, error) {
 	return r, nil
 }
 
-// resources asks for one kind of /cluster/resources, or for all.
+// resources reads one kind of /cluster/resources, or all kinds.
 func (c *conn) resources(ctx context.Context, op, kind string) ([]resource, error) {
 	var all list[resource]
 	r := request{op: op, method: http.MethodGet, path: "/cluster/resources"}
@@ -88,10 +87,10 @@ type Node struct {
 	// Status is online, offline or unknown.
 	Status string
 
-	// CPU in use, from 0 to 1 of all cores.
+	// CPU usage, from 0 to 1 of all cores.
 	CPU float64
 
-	// MaxCPU is the number of cores, with hyper-threads.
+	// MaxCPU is the number of cores, including hyper-threads.
 	MaxCPU int
 
 	// Memory used and MaxMemory available, in bytes.
@@ -104,12 +103,11 @@ type Node struct {
 	Uptime time.Duration
 }
 
-// Online reports whether the node is up and tells how it is.
+// Online reports whether the node is up and reports its status.
 func (n Node) Online() bool { return n.Status == "online" }
 
-// Offline reports whether the node cannot be asked. One that is unknown is up, but its
-// daemon that tells of it and of its guests hangs, as it does on a storage that is gone;
-// what it is asked it answers.
+// Offline reports whether the node cannot be asked. A node with the status unknown is up and answers requests, but the daemon that reports the status of
+// the node and its guests hangs, for example on a storage that is no longer available.
 func (n Node) Offline() bool { return n.Status == "offline" }
 
 // resource is an entry of /cluster/resources and of /nodes/{node}/qemu.
@@ -141,7 +139,7 @@ type resource struct {
 	Shared      flag    `json:"shared"`
 }
 
-// Nodes returns the nodes of the cluster, those offline included.
+// Nodes returns the nodes of the cluster, including those that are offline.
 func (c ClusterAPI) Nodes(ctx context.Context) ([]Node, error) {
 	all, err := c.resources(ctx, "list nodes", "node")
 	if err != nil {
@@ -162,12 +160,12 @@ func (d resource) node() Node {
 	}
 }
 
-// A Storage on one node. A shared storage is listed once for each node.
+// A Storage is a storage on one node. A shared storage is listed once for each node.
 type Storage struct {
 	// Name of the storage.
 	Name string
 
-	// Node on which it is.
+	// Node of the storage.
 	Node string
 
 	// Status is available or unknown.
@@ -176,13 +174,13 @@ type Storage struct {
 	// Type is the storage's plugin, such as dir, lvmthin, rbd.
 	Type string
 
-	// Content is what may be stored, such as images, iso, import.
+	// Content lists the types that can be stored, such as images, iso, import.
 	Content []string
 
 	// Shared reports whether all its nodes have the same content.
 	Shared bool
 
-	// Disk used and MaxDisk in all, in bytes.
+	// Disk used and MaxDisk in total, in bytes.
 	Disk, MaxDisk int64
 }
 

@@ -28,8 +28,7 @@ import (
 	"testing"
 )
 
-// newKeepAlivePVE answers reads and keeps the connection; a write ends it
-// without an answer, as when the node loses power.
+// newKeepAlivePVE answers reads and keeps the connection. A write ends it without an answer, as when the node loses power.
 func newKeepAlivePVE(t *testing.T, writes, conns *atomic.Int64) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +54,7 @@ func newKeepAlivePVE(t *testing.T, writes, conns *atomic.Int64) *httptest.Server
 	return srv
 }
 
-// newMutualTLS accepts clients with the given certificate only.
+// newMutualTLS only accepts clients with the given certificate.
 func newMutualTLS(t *testing.T, certificate []byte) *fakePVE {
 	t.Helper()
 	f := &fakePVE{}
@@ -71,8 +70,7 @@ func newMutualTLS(t *testing.T, certificate []byte) *fakePVE {
 	return f
 }
 
-// rawRequest is the text of a request as it went over the wire, for what
-// net/http hides of it.
+// rawRequest returns the text of a request as it was sent, including what net/http hides.
 func rawRequest(t *testing.T, call func(*Client)) string {
 	t.Helper()
 	f := fixed(t, ok("null"))

@@ -26,7 +26,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Options are as PVE answers them: taken apart, and not all in the same way.
+// TestSettingsRead decodes options as PVE returns them: split, and not all in the same way.
 func TestSettingsRead(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -257,7 +257,7 @@ func TestSettingsNotSent(t *testing.T) {
 	}
 }
 
-// A proxy may have a password in it, which PVE repeats where it refuses it.
+// TestProxyIsSecret checks that a proxy stays secret. It may contain a password, and PVE repeats it when it rejects it.
 func TestProxyIsSecret(t *testing.T) {
 	const proxy = "http://user:hunter2secret@proxy.example.com:3128"
 	pve := fixed(t, reply{status: "400 Parameter verification failed.", body: `{"data":null,"errors":{"http_proxy":"value '` + proxy + `' does not match"}}`})

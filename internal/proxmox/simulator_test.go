@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// lab is a Client and the simulated cluster that it talks to.
+// lab is a Client and the simulated cluster that it uses.
 type lab struct {
 	*proxmox.Client
 
@@ -58,7 +58,7 @@ func newLab(t *testing.T, o simulator.Options, change ...func(*proxmox.Config)) 
 	return lab{Client: c, t: t, pve: pve}
 }
 
-// end waits for the end of a task that a call started.
+// end waits for the end of a task that a call has started.
 func (l lab) end(u proxmox.UPID, err error) proxmox.Task {
 	l.t.Helper()
 	if err != nil {
@@ -88,7 +88,7 @@ func (l lab) done(u proxmox.UPID, err error) {
 	}
 }
 
-// appears waits for a VM that a task is to make.
+// appears waits for a VM that a task creates.
 func (l lab) appears(ref proxmox.Ref) {
 	l.t.Helper()
 	for {
@@ -392,7 +392,7 @@ func TestMissingPrivilegeAtSimulator(t *testing.T) {
 	}
 }
 
-// A call whose answer is lost has run; the caller is told that it may have.
+// TestLostAnswer checks that a call whose answer is lost has run, and that its error says that it may have.
 func TestLostAnswer(t *testing.T) {
 	for name, f := range map[string]simulator.Fault{
 		"Cut":    {CutAfter: true},
@@ -438,7 +438,7 @@ func TestNoQuorum(t *testing.T) {
 	}
 }
 
-// No call waits for the task that it starts, and one look shows that it runs.
+// TestTasksTakeTime checks that no call waits for the task that it starts, and that one read shows the running task.
 func TestTasksTakeTime(t *testing.T) {
 	scenario, err := simulator.Quickstart()
 	if err != nil {
@@ -485,8 +485,8 @@ func TestLogOfTask(t *testing.T) {
 	}
 }
 
-// TestClonesOfOneSource makes linked clones of one template, each of which holds the storage's lock for longer than PVE waits
-// for it. All that start at once but one would fail; one after the other, each is made by one call.
+// TestClonesOfOneSource creates linked clones of one template. Each holds the storage's lock for longer than PVE waits for it. If all start at once, all
+// except one would fail. One after another, each is created by one call.
 func TestClonesOfOneSource(t *testing.T) {
 	l := newLab(t, simulator.Options{Speed: 40}, func(c *proxmox.Config) { c.Limits = proxmox.Limits{ClonesPerSource: 1} })
 	l.pve.Edit(func(*simulator.State) { l.pve.Durations["link"] = 2 * engine.StorageLockWait })
@@ -512,7 +512,7 @@ func TestClonesOfOneSource(t *testing.T) {
 	}
 }
 
-// cloneInTurn starts a clone as soon as the limits permit, of which the list of tasks tells.
+// cloneInTurn starts a clone as soon as the limits permit it, according to the list of tasks.
 func (l lab) cloneInTurn(source proxmox.Ref, vmid int) (proxmox.UPID, error) {
 	for {
 		u, err := l.Clone(l.t.Context(), source, proxmox.CloneOptions{NewID: vmid})

@@ -30,8 +30,7 @@ type Snapshot struct {
 	// Name of the snapshot.
 	Name string
 
-	// Parent is the snapshot that the VM was based on when this one was taken; empty for
-	// none.
+	// Parent is the snapshot on which the VM was based when this one was taken, or empty for none.
 	Parent string
 
 	// Description of the snapshot.
@@ -40,25 +39,23 @@ type Snapshot struct {
 	// Time at which it was taken, by the clock of the node.
 	Time time.Time
 
-	// Memory reports whether it includes the memory of the running VM.
+	// Memory reports whether the snapshot includes the memory of the running VM.
 	Memory bool
 
-	// State is prepare while the snapshot is being taken, delete while it is being
-	// removed, and empty for a complete one. It stays if the task is killed.
+	// State is prepare while the snapshot is being taken, delete while it is being removed, and empty for a complete one. It remains if the task is killed.
 	State string
 }
 
-// A SnapshotTree has the snapshots of a VM.
+// A SnapshotTree holds the snapshots of a VM.
 type SnapshotTree struct {
 	// Snapshots in the order of PVE, which is random.
 	Snapshots []Snapshot
 
-	// Current is the snapshot that the present state of the VM is based on; empty for
-	// none.
+	// Current is the snapshot on which the current state of the VM is based, or empty for none.
 	Current string
 }
 
-// Named returns the snapshot of a name, or nil.
+// Named returns the snapshot with a name, or nil.
 func (t SnapshotTree) Named(name string) *Snapshot {
 	for i, s := range t.Snapshots {
 		if s.Name == name {
@@ -68,7 +65,7 @@ func (t SnapshotTree) Named(name string) *Snapshot {
 	return nil
 }
 
-// currentState is the name of the entry that PVE adds for what the VM is now.
+// currentState is the name of the entry that PVE adds for the current state of the VM.
 const currentState = "current"
 
 // SnapshotTree returns the snapshots of a VM.
@@ -98,10 +95,9 @@ func (c GuestAPI) SnapshotTree(ctx context.Context, ref Ref) (SnapshotTree, erro
 	return t, nil
 }
 
-// SnapshotOptions describe a snapshot that is to be taken.
+// SnapshotOptions describes a new snapshot.
 type SnapshotOptions struct {
-	// Name of the snapshot, 2 to 40 letters, digits, hyphens and underscores, the first a
-	// letter.
+	// Name of the snapshot: 2 to 40 letters, digits, hyphens and underscores, beginning with a letter.
 	Name string
 
 	// Description of the snapshot.
@@ -111,8 +107,8 @@ type SnapshotOptions struct {
 	Memory bool
 }
 
-// TakeSnapshot starts to take a snapshot of a VM. That the name is taken, the VM locked or a
-// disk without snapshots is found by the task only.
+// TakeSnapshot starts to take a snapshot of a VM. Only the task finds out that the name is taken, that the VM is locked, or that a disk does not support
+// snapshots.
 func (c GuestAPI) TakeSnapshot(ctx context.Context, ref Ref, o SnapshotOptions) (UPID, error) {
 	r := machine("take a snapshot of", http.MethodPost, ref, "/snapshot")
 	r.form = map[string]string{"snapname": o.Name}
@@ -125,8 +121,7 @@ func (c GuestAPI) TakeSnapshot(ctx context.Context, ref Ref, o SnapshotOptions) 
 	return c.startTask(ctx, ref, r)
 }
 
-// startTask makes a request that starts a task of a VM, and takes an answer without a
-// UPID for none.
+// startTask makes a request that starts a task of a VM. It returns an error if the answer has no UPID.
 func (c GuestAPI) startTask(ctx context.Context, ref Ref, r request) (UPID, error) {
 	u, err := c.start(ctx, ref, r)
 	if err == nil && u == "" {
@@ -135,24 +130,23 @@ func (c GuestAPI) startTask(ctx context.Context, ref Ref, r request) (UPID, erro
 	return u, err
 }
 
-// RemoveSnapshot starts to remove a snapshot of a VM. The snapshots that were taken after it
-// stay. That there is none of the name is found by the task only.
+// RemoveSnapshot starts to remove a snapshot of a VM. The snapshots that were taken after it stay. Only the task finds out that the snapshot does not
+// exist.
 func (c GuestAPI) RemoveSnapshot(ctx context.Context, ref Ref, name string) (UPID, error) {
 	return c.startTask(ctx, ref, snapshotRequest("remove", http.MethodDelete, ref, name, ""))
 }
 
-// RollbackOptions describe how a VM goes back to a snapshot.
+// RollbackOptions describes the rollback of a VM to a snapshot.
 type RollbackOptions struct {
 	// Name of the snapshot.
 	Name string
 
-	// Start the VM afterwards. PVE starts one with the memory of the snapshot anyway.
+	// Start the VM afterwards. If the snapshot contains the memory, PVE starts the VM anyway.
 	Start bool
 }
 
-// RollbackSnapshot starts to put a VM back to a snapshot. PVE stops a VM that runs for that,
-// hard and without asking. That there is no such snapshot, the VM locked or a storage that
-// cannot go back to it is found by the task only.
+// RollbackSnapshot starts to roll back a VM to a snapshot. PVE stops a running VM for that, hard and without asking. Only the task finds out that the
+// snapshot does not exist, that the VM is locked, or that a storage cannot be rolled back to it.
 func (c GuestAPI) RollbackSnapshot(ctx context.Context, ref Ref, o RollbackOptions) (UPID, error) {
 	r := snapshotRequest("go back to", http.MethodPost, ref, o.Name, "/rollback")
 	if o.Start {
@@ -161,8 +155,7 @@ func (c GuestAPI) RollbackSnapshot(ctx context.Context, ref Ref, o RollbackOptio
 	return c.startTask(ctx, ref, r)
 }
 
-// DescribeSnapshot changes the description of a snapshot. Without that snapshot
-// IsUnknownReference holds for the error.
+// DescribeSnapshot changes the description of a snapshot. If the snapshot does not exist, IsUnknownReference holds for the error.
 func (c GuestAPI) DescribeSnapshot(ctx context.Context, ref Ref, name, description string) error {
 	r := snapshotRequest("describe", http.MethodPut, ref, name, "/config")
 	r.form = map[string]string{"description": description}
@@ -176,8 +169,7 @@ func snapshotRequest(op, method string, ref Ref, name, path string) request {
 	return r
 }
 
-// CanSnapshot reports whether PVE can take a snapshot of all disks of a VM: those on thick
-// LVM, raw files and some others have none.
+// CanSnapshot reports whether PVE can take a snapshot of all disks of a VM. Disks on thick LVM, raw files and some others do not support snapshots.
 func (c GuestAPI) CanSnapshot(ctx context.Context, ref Ref) (bool, error) {
 	r := machine("ask for the features of", http.MethodGet, ref, "/feature")
 	r.query = url.Values{"feature": {"snapshot"}}
@@ -188,7 +180,7 @@ func (c GuestAPI) CanSnapshot(ctx context.Context, ref Ref) (bool, error) {
 	return bool(data.Has), err
 }
 
-// A SnapshotProblem is why a snapshot could not be taken or removed.
+// A SnapshotProblem is the reason why a snapshot could not be taken or removed.
 type SnapshotProblem string
 
 // The problems of snapshots.
@@ -196,27 +188,26 @@ const (
 	// SnapshotExists means that another snapshot has the name.
 	SnapshotExists SnapshotProblem = "AlreadyExists"
 
-	// SnapshotNotSupported means that the storage of a disk has no snapshots.
+	// SnapshotNotSupported means that the storage of a disk does not support snapshots.
 	SnapshotNotSupported SnapshotProblem = "NotSupported"
 
-	// SnapshotStorageFull means that a storage has no room for the snapshot or its memory.
+	// SnapshotStorageFull means that a storage has no free space for the snapshot or its memory.
 	SnapshotStorageFull SnapshotProblem = "StorageFull"
 
-	// SnapshotLocked means that something else works on the VM.
+	// SnapshotLocked means that another operation has locked the VM.
 	SnapshotLocked SnapshotProblem = "Locked"
 
 	// SnapshotInUse means that a replication job or a later snapshot needs it.
 	SnapshotInUse SnapshotProblem = "InUse"
 
-	// SnapshotStopped means that somebody stopped the task, or its node went down.
+	// SnapshotStopped means that a user stopped the task, or that its node went down.
 	SnapshotStopped SnapshotProblem = "Stopped"
 
 	// SnapshotFailed is any other problem.
 	SnapshotFailed SnapshotProblem = "SnapshotFailed"
 )
 
-// SnapshotFailure returns why a task of a snapshot, or the call that starts it, has failed,
-// and one sentence about it without its point.
+// SnapshotFailure returns why a task of a snapshot, or the call that starts it, has failed, and a sentence about it without its full stop.
 func SnapshotFailure(err error) (SnapshotProblem, string) {
 	for _, f := range snapshotFailures() {
 		if says(err, f.pattern) {

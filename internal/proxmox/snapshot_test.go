@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Bodies are those that PVE 8.4 and 9.2 sent, with times in place of zeros.
+// TestSnapshotTree decodes bodies that PVE 8.4 and 9.2 have sent, with times in place of zeros.
 func TestSnapshotTree(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -141,7 +141,7 @@ func TestSnapshotRequests(t *testing.T) {
 	}
 }
 
-// An answer without a task may have started one.
+// TestSnapshotWithoutTask checks that an answer without a task counts as one that may have started one.
 func TestSnapshotWithoutTask(t *testing.T) {
 	for name, call := range map[string]func(context.Context, *Client) error{
 		"taken": func(ctx context.Context, c *Client) error {

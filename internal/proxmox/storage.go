@@ -37,8 +37,7 @@ type Volume struct {
 	// ID of the volume with its storage, such as local:iso/debian.iso.
 	ID string
 
-	// Content is what the volume is: images, iso, import, vztmpl, backup or
-	// snippets.
+	// Content is the type of the volume: images, iso, import, vztmpl, backup or snippets.
 	Content string
 
 	// Format of the volume, such as qcow2.
@@ -50,12 +49,12 @@ type Volume struct {
 	// VMID of the guest that owns the volume, or 0.
 	VMID int
 
-	// Changed is when the volume's file was made or replaced, in seconds of the node's
-	// clock; 0 if the storage does not tell. For a backup it is when that began.
+	// Changed is when the volume's file was created or replaced, in seconds of the node's clock, or 0 if the storage does not report it. For a backup it is
+	// when the backup began.
 	Changed int64
 
-	// Notes of a backup, of which storages of files list the first line, whether it is
-	// Protected, and how its latest Verification on a backup server ended: ok, failed or none.
+	// Notes of a backup, of which file storages list only the first line, whether it is Protected, and the result of its latest Verification on a backup
+	// server: ok, failed or none.
 	Notes        string
 	Protected    bool
 	Verification string
@@ -65,12 +64,12 @@ type Volume struct {
 // type: debian.iso of local:iso/debian.iso.
 func (v Volume) File() string { return v.ID[strings.LastIndexAny(v.ID, ":/")+1:] }
 
-// StorageCollection returns the storages of a cluster as they are configured.
+// StorageCollection returns the configured storages of a cluster.
 func StorageCollection() Collection {
 	return Collection{Noun: "storage", Path: "/storage", Key: "storage"}
 }
 
-// storageRequest returns a request about a storage as a node sees it.
+// storageRequest returns a request about a storage on a node.
 func storageRequest(op, method, node, storage, path string, args ...string) (request, string) {
 	r := request{
 		op: op + " storage " + strconv.Quote(storage) + " of node " + strconv.Quote(node), method: method,
@@ -84,8 +83,7 @@ func storageRequest(op, method, node, storage, path string, args ...string) (req
 
 var reStorage = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)
 
-// Volumes returns the volumes of one content type on a storage, as far as the user may see them. It
-// takes as long as the storage takes to tell.
+// Volumes returns the volumes of one content type on a storage that the user may see. The duration depends on the storage.
 func (c StorageAPI) Volumes(ctx context.Context, node, storage, content string) ([]Volume, error) {
 	r, why := storageRequest("list the content of", http.MethodGet, node, storage, "/content")
 	if why != "" {
@@ -118,8 +116,7 @@ func (c StorageAPI) Volumes(ctx context.Context, node, storage, content string) 
 	return volumes, nil
 }
 
-// DeleteVolume starts to remove a volume, such as local:iso/debian.iso, for good.
-// That of one that is not there succeeds too.
+// DeleteVolume starts to permanently remove a volume, such as local:iso/debian.iso. It also succeeds if the volume does not exist.
 func (c StorageAPI) DeleteVolume(ctx context.Context, node, volume string) (UPID, error) {
 	storage, _, _ := strings.Cut(volume, ":")
 	r, why := storageRequest("delete volume "+`"`+volume+`" from`, http.MethodDelete, node, storage, "/content/{volume}", volume)
@@ -129,22 +126,21 @@ func (c StorageAPI) DeleteVolume(ctx context.Context, node, volume string) (UPID
 	return c.begin(ctx, r)
 }
 
-// A Download is a file that a node fetches from the network.
+// A Download is a file that a node downloads from the network.
 type Download struct {
 	// URL of the file, http or https.
 	URL string
 
-	// Content is what the file is: import, iso or vztmpl.
+	// Content is the type of the file: import, iso or vztmpl.
 	Content string
 
-	// FileName that it gets, with the extension that PVE wants for the content.
+	// FileName on the storage, with the extension that PVE requires for the content.
 	FileName string
 
-	// Algorithm and Checksum that the file must have; empty for no check.
+	// Algorithm and Checksum of the file. They are empty for no check.
 	Algorithm, Checksum string
 
-	// Compression that is undone after the download; empty for none. PVE does that
-	// to ISO images only.
+	// Compression to undo after the download, or empty for none. PVE supports that only for ISO images.
 	Compression string
 
 	// Insecure accepts any certificate.
@@ -165,11 +161,9 @@ func (d Download) form() map[string]string {
 	return f
 }
 
-// DownloadURL starts to fetch a file into a storage of files, as a node sees it. A
-// file that has the name already is never replaced: with a checksum the task succeeds
-// without a download if the file has it, and fails otherwise. Two tasks for one name at
-// the same time both succeed; the last one's file stays. The id of the task is the name
-// of the file.
+// DownloadURL starts to download a file to a file storage on a node. An existing file of the same name is never replaced: with a checksum, the task
+// succeeds without a download if the file has it. Otherwise the task fails. Two tasks for one name at the same time both succeed, and the file of the last
+// one stays. The ID of the task is the name of the file.
 func (c StorageAPI) DownloadURL(ctx context.Context, node, storage string, d Download) (UPID, error) {
 	r, why := storageRequest("download "+strconv.Quote(d.FileName)+" to", http.MethodPost, node, storage, "/download-url")
 	if why != "" {
@@ -183,19 +177,18 @@ func (c StorageAPI) DownloadURL(ctx context.Context, node, storage string, d Dow
 	return u, err
 }
 
-// TaskDownload and TaskPullOCI are the types of the tasks that fetch files.
+// TaskDownload and TaskPullOCI are the types of the tasks that download files.
 const (
 	TaskDownload = "download"
 	TaskPullOCI  = "ociregistrypull"
 )
 
-// ociExtension is what PVE adds to the name of a file that it pulls from a registry.
+// ociExtension is the extension that PVE adds to the name of a file that it pulls from a registry.
 const ociExtension = ".tar"
 
-// PullOCI starts to pull an OCI image from a registry into a storage of files, as a node sees it, with the logins and the
-// certificates that the node itself has. It becomes a container template of the name, which ends in .tar. A file that has the name
-// already is not replaced. Two tasks for one name at the same time both succeed; the last one's file stays. The id of the task is the
-// name of the file. PVE knows it from 9.1 on.
+// PullOCI starts to pull an OCI image from a registry to a file storage on a node, with the logins and certificates of the node. It becomes a container
+// template of that name, which ends in .tar. An existing file of the same name is not replaced. Two tasks for one name at the same time both succeed, and
+// the file of the last one stays. The ID of the task is the name of the file. PVE supports this from 9.1 on.
 func (c StorageAPI) PullOCI(ctx context.Context, node, storage, reference, fileName string) (UPID, error) {
 	r, why := storageRequest("pull "+strconv.Quote(reference)+" to", http.MethodPost, node, storage, "/oci-registry-pull")
 	name, found := strings.CutSuffix(fileName, ociExtension)
@@ -213,10 +206,10 @@ func (c StorageAPI) PullOCI(ctx context.Context, node, storage, reference, fileN
 	return u, err
 }
 
-// nodeTaskLimit is how many tasks of one type a node is asked for.
+// nodeTaskLimit is the maximum number of tasks of one type that are read from a node.
 const nodeTaskLimit = 500
 
-// A DownloadProblem is why a download failed.
+// A DownloadProblem is the reason why a download failed.
 type DownloadProblem string
 
 // The problems of downloads.
@@ -236,21 +229,20 @@ const (
 	// DownloadCertificate means that the server's certificate is not trusted.
 	DownloadCertificate DownloadProblem = "CertificateNotTrusted"
 
-	// DownloadFull means that the storage has no room.
+	// DownloadFull means that the storage has no free space.
 	DownloadFull DownloadProblem = "StorageFull"
 
-	// DownloadFormat means that the file is not what its extension says.
+	// DownloadFormat means that the file does not match its extension.
 	DownloadFormat DownloadProblem = "WrongFormat"
 
-	// DownloadStopped means that somebody stopped the task.
+	// DownloadStopped means that a user stopped the task.
 	DownloadStopped DownloadProblem = "Stopped"
 
 	// DownloadFailed is any other problem.
 	DownloadFailed DownloadProblem = "DownloadFailed"
 )
 
-// DownloadFailure returns why a download failed, from its exit status and the last
-// lines of its log, and one sentence about it without its point.
+// DownloadFailure returns why a download failed, from its exit status and the last lines of its log, and a sentence about it without its full stop.
 func DownloadFailure(exit string, log []string) (DownloadProblem, string) {
 	for _, f := range downloadFailures() {
 		for _, text := range append([]string{exit}, log...) {
@@ -262,9 +254,8 @@ func DownloadFailure(exit string, log []string) (DownloadProblem, string) {
 	return DownloadFailed, scrub(exit, nil)
 }
 
-// DownloadProgress returns how much of a download is done, in percent, from the last
-// lines of its log. It is unknown for small files, and where the server does not report a
-// size.
+// DownloadProgress returns the progress of a download in percent, from the last lines of its log. It is unknown for small files, and if the server does
+// not report a size.
 func DownloadProgress(log []string) (percent int, known bool) {
 	for _, line := range slices.Backward(log) {
 		if m := reDownloadPercent.FindStringSubmatch(line); m != nil {
@@ -278,15 +269,14 @@ func DownloadProgress(log []string) (percent int, known bool) {
 	return 0, false
 }
 
-// A body is what a request has in place of a form.
+// A body is the body of a request that has no form.
 type body struct {
 	contentType string
 	content     []byte
 }
 
-// UploadISO starts to put an ISO image onto a storage as a node sees it, by a
-// name that ends in .iso: the volume is storage:iso/name. The task compares the
-// image with its checksum. One that has the name already is replaced.
+// UploadISO starts to upload an ISO image to a storage on a node, under a name that ends in .iso. The volume is storage:iso/name. The task compares the
+// image with its checksum. An existing image of the same name is replaced.
 func (c StorageAPI) UploadISO(ctx context.Context, node, storage, name string, image []byte) (UPID, error) {
 	r, why := storageRequest("upload "+strconv.Quote(name)+" to", http.MethodPost, node, storage, "/upload")
 	if why != "" {
@@ -304,8 +294,7 @@ func (c StorageAPI) UploadISO(ctx context.Context, node, storage, name string, i
 	return u, err
 }
 
-// isoBody has the file last, as PVE wants it, and a known length: PVE takes no
-// chunks.
+// isoBody returns a body with the file last, as PVE requires, and with a known length, because PVE does not accept chunks.
 func isoBody(name string, image []byte) (*body, error) {
 	sum := sha256.Sum256(image)
 	var b bytes.Buffer

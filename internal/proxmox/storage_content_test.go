@@ -45,7 +45,7 @@ func TestVolumesOfStorage(t *testing.T) {
 				t.Fatal("the volume is not listed")
 			}
 		}
-		for range 2 { // One that is gone may be deleted again.
+		for range 2 { // A deleted one may be deleted again.
 			l.done(l.DeleteVolume(ctx, "pve1", id))
 			if there() {
 				t.Fatal("the volume is still listed")

@@ -39,28 +39,27 @@ type Task struct {
 	// Type of the task, such as qmclone.
 	Type string
 
-	// ID of what the task works on: the VMID for tasks of VMs.
+	// ID of the object on which the task works: the VMID for tasks of VMs.
 	ID string
 
-	// User who started the task. The name of the API token is not part of it.
+	// User who started the task, without the name of the API token.
 	User string
 
 	// Start is when the task started.
 	Start time.Time
 
-	// End is when the task ended. Zero if it runs, and in answers that do not
-	// have it.
+	// End is when the task ended. It is zero while the task runs, and in answers without it.
 	End time.Time
 
 	// Running reports whether the task has not ended yet.
 	Running bool
 
-	// ExitStatus is OK, WARNINGS: n, or why the task failed. Empty while it runs.
+	// ExitStatus is OK, WARNINGS: n, or why the task failed. It is empty while the task runs.
 	ExitStatus string
 }
 
-// Works reports whether the task does something to what it works on now. The task of a
-// console does nothing: it runs while somebody has the console open, and bears the VMID.
+// Works reports whether the task currently changes its object. The task of a console changes nothing: it runs while a user has the console open, and has
+// the VMID as its ID.
 func (t Task) Works() bool { return t.Running && t.Type != "vncproxy" }
 
 const warnings = "WARNINGS:"
@@ -70,7 +69,7 @@ func (t Task) OK() bool {
 	return !t.Running && (t.ExitStatus == "OK" || strings.HasPrefix(t.ExitStatus, warnings))
 }
 
-// Warnings returns how many warnings a successful task gave.
+// Warnings returns the number of warnings of a successful task.
 func (t Task) Warnings() int {
 	rest, ok := strings.CutPrefix(t.ExitStatus, warnings)
 	if !ok {
@@ -83,8 +82,7 @@ func (t Task) Warnings() int {
 	return n
 }
 
-// Err returns a *TaskError if the task ended without success, with the log's lines if
-// there are any. It is nil for a running task.
+// Err returns a *TaskError if the task ended without success, with the lines of the log if there are any. It is nil for a running task.
 func (t Task) Err(log ...string) error {
 	if t.Running || t.OK() {
 		return nil
@@ -92,8 +90,7 @@ func (t Task) Err(log ...string) error {
 	return &TaskError{Task: t, Log: log}
 }
 
-// TraceEnd makes the span of a task that has ended, if this Client started it in a span that
-// is recorded.
+// TraceEnd creates the span of a task that has ended, if this Client started it in a span that is recorded.
 func (c TaskAPI) TraceEnd(t Task) {
 	ended := tracing.Task{UPID: string(t.UPID), Node: t.Node, Type: t.Type, ID: t.ID, Start: t.Start, End: t.End}
 	if !t.OK() {
@@ -136,8 +133,7 @@ func unix(seconds integer) time.Time {
 	return time.Unix(int64(seconds), 0)
 }
 
-// Task looks once at a task; it does not wait. A task that was just started may
-// not be visible yet: IsNoSuchTask. The log of a task is on its own node, which
+// Task reads a task once and does not wait. A task that was just started may not be visible yet: IsNoSuchTask. The log of a task is on its own node, which
 // must be online.
 func (c TaskAPI) Task(ctx context.Context, u UPID) (Task, error) {
 	r := request{
@@ -162,8 +158,8 @@ func (c TaskAPI) Task(ctx context.Context, u UPID) (Task, error) {
 	return t, nil
 }
 
-// Tasks returns the running and the recent tasks of all nodes, newest first, as far
-// as the user may see them. Here a missing status means that the task runs.
+// Tasks returns the running and the recent tasks of all nodes that the user may see, newest first. In this list, a missing status means that the task is
+// running.
 func (c TaskAPI) Tasks(ctx context.Context) ([]Task, error) {
 	var data list[taskData]
 	r := request{op: "list tasks", method: http.MethodGet, path: "/cluster/tasks"}
@@ -179,16 +175,15 @@ func (c TaskAPI) Tasks(ctx context.Context) ([]Task, error) {
 	return tasks, nil
 }
 
-// ListsOwnTasks reports whether a list of [Client.Tasks] has the tasks of this Client's
-// user. PVE compares their owner without the name of the token: a token sees all tasks,
-// with Sys.Audit on /, or none, not even its own.
+// ListsOwnTasks reports whether a list of [Client.Tasks] contains the tasks of this Client's user. PVE compares their owner without the name of the token.
+// So a token sees all tasks, if it has Sys.Audit on /, or none, not even its own.
 func (c TaskAPI) ListsOwnTasks(list []Task) bool { return !c.identity.Token || len(list) > 0 }
 
-// mostOwnTasks is how many tasks of a node are read.
+// mostOwnTasks is the maximum number of tasks that are read from a node.
 const mostOwnTasks = 5000
 
-// OwnTasks returns the tasks of this Client's user that run on a node, which must be online.
-// Here a token sees its own tasks whatever its privileges are.
+// OwnTasks returns the tasks of this Client's user that run on a node, which must be online. This call shows a token its own tasks whatever its privileges
+// are.
 func (c TaskAPI) OwnTasks(ctx context.Context, node string) ([]Task, error) {
 	r := request{
 		op: "list tasks of node " + strconv.Quote(node), method: http.MethodGet, path: "/nodes/{node}/tasks", args: []string{node},
@@ -211,12 +206,11 @@ func (c TaskAPI) OwnTasks(ctx context.Context, node string) ([]Task, error) {
 	return own, nil
 }
 
-// noLog is what PVE answers, with success, for the log of a task it has not.
+// noLog is the text that PVE returns, with success, for the log of a task that it does not have.
 const noLog = "unable to open file"
 
-// NodeTasks returns the running and the latest ended tasks of one type on a node, newest
-// first, as far as the user may see them. Unlike Tasks, it shows a token its own tasks
-// whatever its privileges.
+// NodeTasks returns the running and the latest ended tasks of one type on a node that the user may see, newest first. Unlike Tasks, it shows a token its
+// own tasks whatever its privileges.
 func (c TaskAPI) NodeTasks(ctx context.Context, node, taskType string) ([]Task, error) {
 	r := request{
 		op: "list the tasks of node " + strconv.Quote(node), method: http.MethodGet, path: "/nodes/{node}/tasks", args: []string{node},
@@ -237,8 +231,8 @@ func (c TaskAPI) NodeTasks(ctx context.Context, node, taskType string) ([]Task, 
 	return tasks, nil
 }
 
-// EndedTasks returns the tasks on a node, which must be online, that were started since then and have ended, as far as the user may see
-// them: a token sees its own. PVE reads them from the whole archive of the node, whatever the limit.
+// EndedTasks returns the tasks that were started on a node, which must be online, since a time and that have ended, if the user may see them: a token sees
+// its own. PVE reads them from the whole archive of the node, whatever the limit.
 func (c TaskAPI) EndedTasks(ctx context.Context, node string, since time.Time) ([]Task, error) {
 	r := request{
 		op: "list the ended tasks of node " + strconv.Quote(node), method: http.MethodGet, path: "/nodes/{node}/tasks", args: []string{node},
@@ -253,7 +247,7 @@ func (c TaskAPI) EndedTasks(ctx context.Context, node string, since time.Time) (
 	}
 	var tasks []Task
 	for _, d := range data {
-		if d.Status != "" { // Without it nothing tells how the task ended.
+		if d.Status != "" { // Without it, the end of the task is not known.
 			tasks = append(tasks, d.task(false, d.Status))
 		}
 	}
@@ -261,8 +255,7 @@ func (c TaskAPI) EndedTasks(ctx context.Context, node string, since time.Time) (
 	return tasks, nil
 }
 
-// StopTask stops a task, which then cleans up after itself. One that has ended is
-// stopped already.
+// StopTask stops a task, which then cleans up after itself. A task that has already ended is no error.
 func (c TaskAPI) StopTask(ctx context.Context, u UPID) error {
 	r := request{
 		op: "stop a task", method: http.MethodDelete,
@@ -291,7 +284,7 @@ func (c TaskAPI) TaskHead(ctx context.Context, u UPID, firstLines int) ([]string
 	return lines, err
 }
 
-// TaskLines returns lines of a task's log from a number on, and how many lines the log has.
+// TaskLines returns up to limit lines of a task's log, beginning at a line number, and the number of lines in the log.
 func (c TaskAPI) TaskLines(ctx context.Context, u UPID, start, limit int) (lines []string, total int, err error) {
 	return c.taskLog(ctx, u, start, limit)
 }
@@ -328,8 +321,7 @@ type logLine struct {
 	Text   text    `json:"t"`
 }
 
-// A UPID is PVE's name of a task,
-// UPID:node:pid:pstart:starttime:type:id:user: with hexadecimal numbers.
+// A UPID is the unique ID of a task in PVE, UPID:node:pid:pstart:starttime:type:id:user: with hexadecimal numbers.
 type UPID string
 
 const (
@@ -361,10 +353,10 @@ func (u UPID) Node() string { return u.part(upidNode) }
 // Type returns PVE's type of the task, such as qmstart.
 func (u UPID) Type() string { return u.part(upidType) }
 
-// ID returns what the task works on: the VMID for tasks of VMs. It may be empty.
+// ID returns the ID of the object on which the task works: the VMID for tasks of VMs. It may be empty.
 func (u UPID) ID() string { return u.part(upidID) }
 
-// Is reports whether the task is one of a type that works on a VM.
+// Is reports whether the task has a type and works on a VM.
 func (u UPID) Is(taskType string, vmid int) bool {
 	return u.Type() == taskType && u.ID() == strconv.Itoa(vmid)
 }
@@ -381,7 +373,7 @@ func (u UPID) Start() time.Time {
 	return time.Unix(s, 0)
 }
 
-// part returns the i-th part of a valid UPID, or empty.
+// part returns the i-th part of a valid UPID, or nothing.
 func (u UPID) part(i int) string {
 	if !u.Valid() {
 		return ""

@@ -165,7 +165,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// logOf answers for a log of n lines as PVE does.
+// logOf answers like PVE for a log of n lines.
 func logOf(t *testing.T, n int) func(asked) reply {
 	t.Helper()
 	return func(a asked) reply {

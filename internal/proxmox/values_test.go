@@ -31,7 +31,7 @@ func TestParseSize(t *testing.T) {
 		reason string
 		in     string
 		want   Size
-		text   string // what PVE would write; empty: refused
+		text   string // what PVE would write, empty if rejected
 	}{
 		"G":        {reason: "A size may be in GiB.", in: "32G", want: 32 * GiB, text: "32G"},
 		"M":        {reason: "The largest letter that fits.", in: "2048M", want: 2 * GiB, text: "2G"},
@@ -86,7 +86,7 @@ func TestProperties(t *testing.T) {
 		reason     string
 		in         string
 		defaultKey string
-		want       map[string]string // nil: refused
+		want       map[string]string // nil if rejected
 	}{
 		"Disk": {
 			reason: "The volume has no key.", in: "local:210/vm-210-disk-1.qcow2,discard=on,size=2G", defaultKey: "file",
@@ -230,7 +230,7 @@ func TestDisk(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		in      string
-		volume  string // empty: refused
+		volume  string // empty if rejected
 		storage string
 		size    Size
 		sized   bool
@@ -296,7 +296,7 @@ func TestNIC(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		in         string
-		model, mac string // no model: refused
+		model, mac string // no model if rejected
 		text       string
 	}{
 		"Stored": {

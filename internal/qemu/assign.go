@@ -33,11 +33,9 @@ import (
 // defaultBus is the bus of a new disk whose spec names none.
 const defaultBus = "scsi"
 
-// Assign gives every named entry of the spec a device: the one it has, the one it
-// names, the one that it had before it left the list, the one of the source that a new
-// VM would give it, or a free one. have is the configuration of the VM, or of the source
-// that it is to be cloned from. It is an error if an entry can have none, or can be read
-// in two ways.
+// Assign gives every named entry of the spec a device, in this order of preference: the device that it has, the device that it names, the device that it
+// had before it left the list, the device of the source that a new VM would give it, or a free one. have is the configuration of the VM, or of the source
+// that the VM is to be cloned from. Assign returns an error if an entry cannot have a device, or can be read in two ways.
 func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, error) {
 	out := d.clone()
 	out.assigned = true
@@ -74,7 +72,7 @@ func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, er
 	return out, out.assignPassthroughs(p, have)
 }
 
-// releaseISO returns the drive of iso, unless an entry takes it over.
+// releaseISO returns the drive of iso, or nothing if an entry takes the drive over.
 func (d Devices) releaseISO(p *v1alpha1.MachineParameters, have Config) string {
 	takes := func(c v1alpha1.MachineCDROM) bool {
 		return ptr.Deref(c.Device, "") == d.ISO || d.CDROMs[c.Name] == "" && mediumOf(c) == have.Volume(d.ISO)
@@ -85,8 +83,7 @@ func (d Devices) releaseISO(p *v1alpha1.MachineParameters, have Config) string {
 	return d.ISO
 }
 
-// claimDrives gives disks and CD-ROM drives the devices that the spec names. Drives
-// whose entries have got another name are free for those.
+// claimDrives gives disks and CD-ROM drives the devices that the spec names. The drive of a removed entry is free for a new entry that fits it.
 func (d Devices) claimDrives(p *v1alpha1.MachineParameters, have Config) error {
 	if err := d.claimAll(d.diskList(p), have); err != nil {
 		return err
@@ -105,8 +102,7 @@ func (d Devices) claimDrives(p *v1alpha1.MachineParameters, have Config) error {
 	return d.deviceConflict()
 }
 
-// deviceConflict returns an error if a CD-ROM drive is to be what a disk is, or the drive of
-// iso.
+// deviceConflict returns an error if a CD-ROM drive has the device of a disk, or the drive of iso.
 func (d Devices) deviceConflict() error {
 	for _, name := range slices.Sorted(maps.Keys(d.CDROMs)) {
 		device := d.CDROMs[name]
@@ -135,8 +131,8 @@ func (d Devices) claimAll(l deviceList, have Config) error {
 	return nil
 }
 
-// claim gives an entry the device that the spec names: also that of an entry which has
-// left the list, which the new one is then by another name.
+// claim gives an entry the device that the spec names. That may be the device of an entry which has left the list: then the new entry is the old one under
+// another name.
 func (d Devices) claim(l deviceList, e listEntry, have Config) error {
 	switch has := l.devices[e.name]; {
 	case has == e.device:
@@ -166,8 +162,8 @@ func (d Devices) claim(l deviceList, e listEntry, have Config) error {
 	return nil
 }
 
-// remedy says how the spec can have an entry with a device that the name does not stand for. Two names that are exchanged can be
-// read in two ways: other names for both, or each of them at the other's place.
+// remedy returns what the spec can do instead, for an error about an entry with a device that belongs to another name. Exchanging two names is ambiguous:
+// either both disks get other names, or each gets the device of the other.
 func (l deviceList) remedy(e listEntry) string {
 	if owner := l.owner(e.device); owner != "" {
 		return fmt.Sprintf("is %q: to exchange the names of both, give %q a third name first, then %q its name, then the third the name %q",
@@ -176,8 +172,8 @@ func (l deviceList) remedy(e listEntry) string {
 	return "an entry of another name can be"
 }
 
-// inherit gives an entry what was at the device that it names under another name, if the
-// VM still has the volume, or if the MAC address of the interface is known.
+// inherit gives an entry the data of the entry that had its device under another name, if the VM still has the volume, or if the MAC address of the
+// interface is known.
 func (d Devices) inherit(l deviceList, e listEntry, have Config) error {
 	var former []string
 	for name := range d.leftNames(l, e.device) {
@@ -196,8 +192,7 @@ func (d Devices) inherit(l deviceList, e listEntry, have Config) error {
 	return nil
 }
 
-// leftNames returns the entries that have left a list and were a device that they no longer
-// have.
+// leftNames returns the entries that have left a list and that had a device which they no longer have.
 func (d Devices) leftNames(l deviceList, device string) map[string]bool {
 	found := map[string]bool{}
 	for key, left := range d.Left {
@@ -209,8 +204,7 @@ func (d Devices) leftNames(l deviceList, device string) map[string]bool {
 	return found
 }
 
-// bind binds an entry to a device. One that another entry has had, which has left the list,
-// brings what is known of it.
+// bind binds an entry to a device. If an entry that has left the list had the device, the new entry takes over what is recorded for it.
 func (d Devices) bind(l deviceList, e listEntry, device string, have Config) {
 	if former := l.former(device); former != "" {
 		d.takeOver(l, former, e.name)
@@ -224,7 +218,7 @@ func (d Devices) bind(l deviceList, e listEntry, device string, have Config) {
 	}
 }
 
-// takeOver gives an entry the device of one that has left the list, or that it had, with what is known of it.
+// takeOver gives the device of an entry that has left the list, or the device that it had, to another entry, with what is recorded for it.
 func (d Devices) takeOver(l deviceList, from, to string) {
 	if _, bound := l.devices[from]; bound {
 		delete(d.Left, l.key(from))
@@ -245,7 +239,7 @@ func (d Devices) takeOver(l deviceList, from, to string) {
 	}
 }
 
-// move moves what a map has of one key to another, in place of what it has of that.
+// move moves the value of one key of a map to another key, or deletes the value of the other key if there is none.
 func move[V any](m map[string]V, from, to string) {
 	v, there := m[from]
 	delete(m, from)
@@ -255,12 +249,12 @@ func move[V any](m map[string]V, from, to string) {
 	}
 }
 
-// twoWays returns the error for an entry that can be read in two ways.
+// twoWays returns the error for an entry that can be read in two ways, and how to resolve it.
 func twoWays(l deviceList, e listEntry, one, other, remedy string) error {
 	return errors.Errorf("%s %q can be read in two ways: as %s, or as %s; %s", l.what, e.name, one, other, remedy)
 }
 
-// assignListed gives a device to each entry of a list of disks or networks that has none.
+// assignListed gives a device to each entry of a list of disks or networks that has none yet.
 func (d Devices) assignListed(l deviceList, have Config) error {
 	source := l.fromSource()
 	for _, e := range l.entries {
@@ -288,7 +282,7 @@ func (d Devices) assignListed(l deviceList, have Config) error {
 	return nil
 }
 
-// withLeaving returns a configuration with what the VM has until its next start.
+// withLeaving returns a configuration together with the devices that the VM only has until its next start.
 func (d Devices) withLeaving(have Config) Config {
 	all := cloned(d.leaving)
 	maps.Copy(all, have)
@@ -304,8 +298,8 @@ func (d Devices) free(l deviceList, e listEntry, have Config) string {
 	return lowestFree(d.drives(), have, cmp.Or(e.bus, defaultBus))
 }
 
-// kept returns the volume that an entry had before it left the list, and where the VM has it;
-// empty if it has it no longer, or if the spec names another one.
+// kept returns the volume that an entry had before it left the list, and where the VM has it. Both are empty if another entry has it, or if the spec names
+// a volume. at is empty if the VM no longer has the volume.
 func (d Devices) kept(l deviceList, e listEntry, have Config) (volume, at string) {
 	if l.name != listDisks || e.volume != nil || d.Volumes[e.name] == "" || l.devices[e.name] != "" {
 		return "", ""
@@ -318,9 +312,8 @@ func (d Devices) kept(l deviceList, e listEntry, have Config) (volume, at string
 	return volume, at
 }
 
-// assignKept gives an entry that comes back to its list the device that it had, if
-// its volume is there still, or what is known of its interface. Otherwise the entry is a
-// new one.
+// assignKept handles an entry that returns to its list. A disk gets the device that it had if its volume still exists, an interface what is recorded for
+// it. Otherwise the entry counts as new.
 func (d Devices) assignKept(l deviceList, e listEntry, have Config) (bool, error) {
 	left, off := d.Left[l.key(e.name)]
 	volume, at := d.kept(l, e, have)
@@ -345,7 +338,7 @@ func (d Devices) assignKept(l deviceList, e listEntry, have Config) (bool, error
 	return true, nil
 }
 
-// taken reports whether a device is another entry's.
+// taken reports whether another entry has a device.
 func (d Devices) taken(l deviceList, device string) bool {
 	if l.name == listNetworks {
 		return has(l.devices, device)
@@ -353,7 +346,7 @@ func (d Devices) taken(l deviceList, device string) bool {
 	return has(d.drives(), device)
 }
 
-// forgetEntry drops what is known of an entry that has left its list.
+// forgetEntry deletes what is recorded for an entry that has left its list.
 func (d Devices) forgetEntry(l deviceList, name string) {
 	delete(d.Left, l.key(name))
 	delete(d.Made, l.key(name))
@@ -368,9 +361,8 @@ func (d Devices) forgetEntry(l deviceList, name string) {
 	}
 }
 
-// sourceDevice returns the device that the VM came with and that the entry would be of a new
-// VM; empty if it would be a new one. It is an error if that device is another entry's, or
-// is not what it was.
+// sourceDevice returns the device of the source that the entry would have on a new VM. It is empty if the entry would have a new device. sourceDevice
+// returns an error if another entry has that device, or if the device has changed.
 func (d Devices) sourceDevice(l deviceList, e listEntry, device string, have Config) (string, error) {
 	if device == "" {
 		return d.namedVolume(l, e, have), nil
@@ -402,7 +394,7 @@ func (d Devices) sourceDevice(l deviceList, e listEntry, device string, have Con
 	return "", nil
 }
 
-// namedVolume returns the device with which the VM came that has the volume which the spec names.
+// namedVolume returns the device of the source that has the volume which the spec names.
 func (d Devices) namedVolume(l deviceList, e listEntry, have Config) string {
 	volume := ptr.Deref(e.volume, "")
 	at := have.Holder(volume)
@@ -412,8 +404,8 @@ func (d Devices) namedVolume(l deviceList, e listEntry, have Config) string {
 	return at
 }
 
-// attachAgain notes with which values devices are attached that listed entries have and
-// the VM has not: disks that are unused ones of the VM, and networks that came with it.
+// attachAgain records the values with which devices of listed entries are attached again: disks whose volumes are unused disks of the VM, and networks of
+// the source.
 func (d Devices) attachAgain(config Config, p *v1alpha1.MachineParameters) {
 	for _, l := range d.lists(p) {
 		if l.name != listDisks && l.name != listNetworks {
@@ -431,9 +423,8 @@ func (d Devices) attachAgain(config Config, p *v1alpha1.MachineParameters) {
 	}
 }
 
-// unusedValue returns the value that a disk is attached with again whose volume is an unused
-// one of the VM; empty if it is none. What was not made for the list has the options that
-// it came with.
+// unusedValue returns the value with which a disk is attached again if its volume is an unused disk of the VM. It is empty otherwise. A disk that was not
+// created for the list has its original options.
 func (d Devices) unusedValue(name, left string, config Config) string {
 	volume := d.Volumes[name]
 	if at := config.Holder(volume); at == "" || BusOf(at) != "" {
@@ -448,9 +439,8 @@ func (d Devices) unusedValue(name, left string, config Config) string {
 	return volume
 }
 
-// assignPassthroughs gives an entry the device that is what it asks for, if the
-// VM has one that is no other entry's, or a free one. What the entry asks for says
-// which device that is, so that it may be added at any time.
+// assignPassthroughs gives an entry the device of the VM that is what the entry asks for, if no other entry has it. Otherwise the entry gets a free
+// device. What the entry asks for identifies the device, so an entry may be added at any time.
 func (d Devices) assignPassthroughs(p *v1alpha1.MachineParameters, have Config) error {
 	for _, t := range d.passthroughs(p) {
 		for i, h := range t.hosts {
@@ -470,8 +460,7 @@ func (d Devices) assignPassthroughs(p *v1alpha1.MachineParameters, have Config) 
 	return nil
 }
 
-// firstFree returns the first of the VM's devices, of that bus if one is named, that
-// no entry has.
+// firstFree returns the first of the VM's devices that no entry has, on the bus if one is given.
 func firstFree(taken map[string]string, existing []string, bus string) string {
 	for _, device := range existing {
 		if bus != "" && BusOf(device) != bus {

@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
-// boot adds the boot order, which may name devices of the same change.
+// boot adds the boot order to a difference. It may name devices of the same change.
 func (d Desired) boot(config Config, diff *Difference) {
 	after := diff.After(config)
 	want, declared := bootOrder(d.MachineParameters, d.Devices, after)
@@ -35,16 +35,15 @@ func (d Desired) boot(config Config, diff *Difference) {
 	switch {
 	case !declared || slices.Equal(bootorder.Devices(want), bootorder.Devices(config["boot"])):
 	case len(bootorder.Devices(want)) == 0:
-		diff.Delete = append(diff.Delete, "boot") // PVE knows no empty order.
+		diff.Delete = append(diff.Delete, "boot") // PVE has no empty order.
 	default:
 		diff.Set["boot"] = want
 	}
 }
 
-// keptBoot returns the boot order with devices that a change brings back, and with the first
-// disk of the list in the place of the disk that the VM has booted from, or before all others of a VM
-// that has had none. Where the change brings neither, the order is left as it is, unless PVE has lost
-// one that waited for the next start.
+// keptBoot returns the boot order, and whether a change restores devices in it. The first disk of the list takes the place of the disk that the VM has
+// booted from, or comes first if the VM has had no disk. If the change restores nothing, the order is left as it is, unless PVE has lost one that waited
+// for the next start.
 func (d Desired) keptBoot(config, after Config) (string, bool) {
 	for _, device := range d.Devices.Destroyed(d.MachineParameters, config) {
 		delete(after, device)
@@ -76,8 +75,8 @@ func (d Desired) keptBoot(config, after Config) (string, bool) {
 	return bootorder.Of(order), kept
 }
 
-// successor returns the successor of a device in the boot order: the device itself where it is what it was, and for the disk
-// that the VM has booted from, the first one of the list, unless another disk is in the order.
+// successor returns the device that takes the place of a device in the boot order. That is the device itself if it is the same as before. For the disk
+// that the VM has booted from, it is the first disk of the list, unless another disk is in the order.
 func (d Devices) successor(disks []v1alpha1.MachineDisk, device string, after Config) string {
 	if !d.isDisk(device) {
 		return device
@@ -94,7 +93,7 @@ func (d Devices) successor(disks []v1alpha1.MachineDisk, device string, after Co
 	return d.firstDisk(disks)
 }
 
-// firstDisk returns the device of the first entry of disks; empty if there is none.
+// firstDisk returns the device of the first entry of disks, or nothing if there is none.
 func (d Devices) firstDisk(disks []v1alpha1.MachineDisk) string {
 	if len(disks) == 0 {
 		return ""
@@ -102,7 +101,7 @@ func (d Devices) firstDisk(disks []v1alpha1.MachineDisk) string {
 	return d.Disks[disks[0].Name]
 }
 
-// isDisk reports whether a device is, or was, a disk: of the spec, or of what the VM came with.
+// isDisk reports whether a device is, or was, a disk of the spec or of the source.
 func (d Devices) isDisk(device string) bool {
 	for key, left := range d.Left {
 		if strings.HasPrefix(key, listDisks+"/") && left.Device == device {
@@ -112,14 +111,14 @@ func (d Devices) isDisk(device string) bool {
 	return slices.Contains(d.Source.Disks, device) || has(d.Disks, device)
 }
 
-// bootsFromDisk reports whether a disk that is attached is in the boot order.
+// bootsFromDisk reports whether the boot order has an attached disk.
 func (c Config) bootsFromDisk() bool {
 	disks := c.Disks()
 	return slices.ContainsFunc(bootorder.Devices(c["boot"]), func(device string) bool { return slices.Contains(disks, device) })
 }
 
-// lastBoot returns the boot order to remember: that of the VM, unless a device of the one before has
-// left it and nothing has taken its place, or PVE has lost that one.
+// lastBoot returns the boot order to remember. That is the order of the VM, unless a device has left it that nothing has replaced, or PVE has lost the
+// order.
 func (d Devices) lastBoot(config Config, p *v1alpha1.MachineParameters) []string {
 	now := bootorder.Devices(config["boot"])
 	gone := func(device string) bool { return config[device] == "" }
@@ -132,8 +131,7 @@ func (d Devices) lastBoot(config Config, p *v1alpha1.MachineParameters) []string
 	return now
 }
 
-// BootDiskGone returns the disk that a VM has booted from and no longer has, if no other disk is in its
-// boot order; empty if there is one.
+// BootDiskGone returns the disk that a VM has booted from and no longer has, or nothing if another disk is in the boot order.
 func (d Devices) BootDiskGone(s State) string {
 	if s.Config.bootsFromDisk() {
 		return ""
@@ -145,23 +143,20 @@ func (d Devices) BootDiskGone(s State) string {
 	return d.Boot[i]
 }
 
-// AddsBootDevice reports whether PVE puts a drive for removable media that the change sets at the
-// end of the boot order in force, and drops what the change itself may ask for
-// (PVE::API2::Qemu::update_vm_api, which takes the options in no order). Its own cloud-init
-// drive it leaves out.
+// AddsBootDevice reports whether the change sets a drive for removable media that PVE adds to the end of the boot order in force. PVE then ignores an
+// order in the same change (PVE::API2::Qemu::update_vm_api processes the options in random order). It does not add its own cloud-init drive.
 func (d Difference) AddsBootDevice(s State) bool {
 	adds := func(device string) bool { return addsBootDevice(device, d.Set[device], s) }
 	return slices.ContainsFunc(Config(d.Set).Drives(), adds)
 }
 
-// addsBootDevice reports whether PVE puts a device at the end of the boot order that is set so.
+// addsBootDevice reports whether PVE adds a device with this value to the end of the boot order.
 func addsBootDevice(device, value string, s State) bool {
 	order := bootorder.Devices(s.Active["boot"])
 	return IsDisk(device) && bootorder.HoldsMedia(value) && len(order) > 0 && !slices.Contains(order, device)
 }
 
-// bootOrder returns the boot option that the spec wants of a configuration which has
-// the devices given.
+// bootOrder returns the boot option that the spec declares for a configuration with the given devices.
 func bootOrder(p *v1alpha1.MachineParameters, d Devices, config Config) (string, bool) {
 	if p.BootOrder == nil {
 		return "", false
@@ -177,7 +172,7 @@ func bootOrder(p *v1alpha1.MachineParameters, d Devices, config Config) (string,
 	return bootorder.Of(order), true
 }
 
-// awaited reports whether an entry is a disk that is a Volume which the VM is not known to have.
+// awaited reports whether an entry is the disk of a Volume which the VM is not known to have.
 func awaited(p *v1alpha1.MachineParameters, entry string) bool {
 	return slices.ContainsFunc(p.Disks, func(k v1alpha1.MachineDisk) bool { return k.Name == entry && awaitsVolume(k) })
 }

@@ -106,7 +106,7 @@ func TestAddsBootDevice(t *testing.T) {
 	}
 }
 
-// TestTakeTurns has changes of drives that join the boot order by themselves, and of an order.
+// TestTakeTurns checks changes of drives that PVE adds to the boot order, together with changes of the order.
 func TestTakeTurns(t *testing.T) {
 	const cd = "local:iso/a.iso,media=cdrom"
 	cases := map[string]struct {
@@ -140,7 +140,7 @@ func TestTakeTurns(t *testing.T) {
 	}
 }
 
-// TestKeptBootOrder has edits of specs that declare no boot order. The VM boots as a new one of the last spec would.
+// TestKeptBootOrder edits specs that declare no boot order. The VM must boot like a new one of the last spec.
 func TestKeptBootOrder(t *testing.T) {
 	byHand := func(device string) func(*lifetime) { return func(l *lifetime) { l.detach(l.config, device) } }
 	to := func(p spec) func(*lifetime) {
@@ -157,7 +157,7 @@ func TestKeptBootOrder(t *testing.T) {
 		boot   string // That of the template, if it is another one.
 		edits  []func(*lifetime)
 		want   string
-		disk   string // What the VM has at scsi0 in the end.
+		disk   string // What the VM has at scsi0 at the end.
 		lost   string
 	}{
 		"Untouched": {reason: "An order is left as it is.", edits: []func(*lifetime){to(root)}, want: "order=scsi0;net0"},
@@ -241,8 +241,8 @@ func TestKeptBootOrder(t *testing.T) {
 	}
 }
 
-// TestOverwrittenBoot has orders that wait for the next start, and what PVE puts over them: it makes an order of the one in
-// force when a device leaves the VM, or when a drive for removable media comes.
+// TestOverwrittenBoot checks orders that wait for the next start, and how PVE overwrites them: it derives an order from the one in force when a device is
+// removed from the VM, or when a drive for removable media is added.
 func TestOverwrittenBoot(t *testing.T) {
 	const nic = "virtio=BC:24:11:00:00:01,bridge=vmbr0"
 	root := func(p spec) spec {
@@ -258,7 +258,7 @@ func TestOverwrittenBoot(t *testing.T) {
 		reason         string
 		spec           spec
 		active, waits  string
-		active0, wait0 Config // What the VM has beside its disk, in force and at the next start.
+		active0, wait0 Config // What the VM has in addition to its disk, in force and at the next start.
 		want           string
 		remembered     []string
 	}{

@@ -21,18 +21,18 @@ import (
 	"strings"
 )
 
-// Number of devices of each bus that PVE has.
+// The number of devices of each bus in PVE.
 //
 //nolint:gochecknoglobals // A constant.
 var busSizes = map[string]int{"ide": 4, "sata": 6, "scsi": 31, "virtio": 16, "net": 32, "hostpci": 16, "usb": 14, "virtiofs": 10}
 
-// BusOf returns the bus of a device of disks, media or networks; empty for what is none.
+// BusOf returns the bus of a device of disks, media or networks, or nothing for other options.
 func BusOf(device string) string {
 	bus, _ := splitDevice(device)
 	return bus
 }
 
-// splitDevice returns the bus of a device of disks, media or networks, and its number; empty for what is none.
+// splitDevice returns the bus of a device of disks, media or networks, and its number. Both are empty for other options.
 func splitDevice(device string) (bus, number string) {
 	bus = strings.TrimRight(device, "0123456789")
 	number = device[len(bus):]

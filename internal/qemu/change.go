@@ -26,9 +26,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
-// Restored returns the configuration of a VM with its pending changes, but for devices of
-// the spec that wait to be removed: they are there still, with their MAC addresses
-// and data, and stay.
+// Restored returns the configuration of a VM with its pending changes, except that devices of the spec which wait for their removal stay. They still
+// exist, with their MAC addresses and data.
 func (d Desired) Restored(s State) Config {
 	config := s.Config
 	if len(s.Pending) == 0 {
@@ -45,7 +44,7 @@ func (d Desired) Restored(s State) Config {
 	return config
 }
 
-// listed returns the devices that the spec has.
+// listed returns the devices that the spec lists.
 func (d Desired) listed() []string {
 	devices := d.Devices.listed(d.MachineParameters)
 	for _, f := range firmware(d.MachineParameters) {
@@ -56,8 +55,7 @@ func (d Desired) listed() []string {
 	return devices
 }
 
-// means reports whether a device is not another disk than the spec names, or one that is
-// to be created again.
+// means reports whether a device is still what the spec means. It is not if it is another disk than the spec names, or one that is to be created again.
 func (d Desired) means(device, now string) bool {
 	disk, err := proxmox.ParseDisk(now)
 	for _, f := range firmware(d.MachineParameters) {
@@ -73,8 +71,8 @@ func (d Desired) means(device, now string) bool {
 	return true
 }
 
-// Change returns the change of the options of a VM: what differs, and what takes back the removal of
-// devices that are wanted again. A boot order that PVE would lose waits for the next one.
+// Change returns the change of the options of a VM: the differences, and what reverts the pending removal of devices that the spec lists again. A boot
+// order that PVE would lose is left for a later change.
 func (d Desired) Change(s State) Difference {
 	diff := d.changed(s)
 	switch {
@@ -87,10 +85,11 @@ func (d Desired) Change(s State) Difference {
 	return diff
 }
 
-// WithPending returns the change of a VM that does not run, so that it is one if something is pending that the spec declares. PVE applies what is pending
-// when it stops the VM, when it starts it, and with the next change of one that does not run; not when the guest has powered itself off, or its process
-// has died. It applies all of it, so that nothing is sent while a removal is pending that destroys a disk: that waits for the next start. A password is
-// not sent again, and neither is the removal of a disk of a protected VM, which PVE refuses: the start makes it.
+// WithPending returns the change of a stopped VM, which is never empty while something is pending that the spec declares. PVE applies pending changes when
+// it stops or starts the VM, and with the next change of a stopped VM. It does not apply them when the guest powers itself off or its process dies. PVE
+// applies all pending changes together. So while the removal of a disk is pending that would destroy its data, nothing is sent, and the removal waits for
+// the next start. Two pending changes are not sent again: a password, and the removal of a disk of a protected VM, which PVE rejects until the start
+// applies it.
 func (d Difference) WithPending(s State, want Desired) Difference {
 	if !d.Empty() || slices.ContainsFunc(s.Pending, func(p proxmox.PendingValue) bool { return p.Delete > 1 }) {
 		return d
@@ -109,8 +108,8 @@ func (d Difference) WithPending(s State, want Desired) Difference {
 	return d
 }
 
-// takeTurns leaves one of what cannot be set at once: drives that PVE puts at the end of the boot order itself, and an order, which names
-// none of them until it is there.
+// takeTurns removes one of two settings that cannot be sent together: drives that PVE adds to the end of the boot order, and a boot order. An order cannot
+// name such drives before they exist.
 func (d Difference) takeTurns(s State) {
 	adds := func(device string) bool { return addsBootDevice(device, d.Set[device], s) }
 	order := slices.DeleteFunc(bootorder.Devices(d.Set["boot"]), adds)
@@ -144,9 +143,8 @@ func (d Desired) changed(s State) Difference {
 	return d.revertPending(s, diff)
 }
 
-// revertPending returns the change with options whose pending value is not wanted as they are in
-// force, where that is what the spec asks for. In other words, such as a default that
-// is spelled out, PVE would keep them pending, and nothing but a restart would end that.
+// revertPending returns the change with options set to their values in force, if the pending value is unwanted and the value in force is what the spec
+// asks for. In another spelling, such as an explicit default, PVE would keep them pending until a restart.
 func (d Desired) revertPending(s State, diff Difference) Difference {
 	for _, o := range d.options() {
 		now, waits := s.Active[o.Name], s.Config[o.Name]
@@ -166,15 +164,14 @@ func (d Desired) revertPending(s State, diff Difference) Difference {
 	return diff
 }
 
-// satisfied reports whether the value in force is what the spec asks for, and the one that
-// is pending differs from it in that only.
+// satisfied reports whether the value in force is what the spec asks for, and the pending value differs only in that.
 func (o Option) satisfied(now, pending string) bool {
 	want, declared := o.Want(now)
 	return declared && o.Equal(now, want) && (o.others == nil || o.others(now) == o.others(pending))
 }
 
-// restoredBoot returns the boot order in force, for devices that the VM still has: PVE takes a
-// device out of it that is to be removed, and does not put it back.
+// restoredBoot returns the boot order in force with the devices that the VM still has. PVE removes a device from the order when its removal is requested,
+// and does not restore it.
 func (s State) restoredBoot(config Config) string {
 	order := slices.DeleteFunc(bootorder.Devices(s.Active["boot"]), func(device string) bool { return config[device] == "" })
 	for _, device := range bootorder.Devices(s.Config["boot"]) {
@@ -185,7 +182,7 @@ func (s State) restoredBoot(config Config) string {
 	return bootorder.Of(order)
 }
 
-// PendingDiskOps returns the disks of a VM that have yet to move or to grow.
+// PendingDiskOps returns the disks of a VM that still have to be moved or resized.
 func (d Desired) PendingDiskOps(config Config) []string {
 	var devices []string
 	for _, m := range d.Moves(config) {
@@ -197,10 +194,8 @@ func (d Desired) PendingDiskOps(config Config) []string {
 	return slices.Compact(slices.Sorted(slices.Values(devices)))
 }
 
-// SplitAroundDiskOps returns the part of the change that can be made before disks of a running VM are
-// moved or grow, and the part that comes afterwards. PVE moves and resizes what is in
-// force, and leaves a pending value of the disk as it is, with the volume and the
-// size that it had: what is pending is taken back first.
+// SplitAroundDiskOps splits the change into the part before disks of a running VM are moved or resized, and the part after that. PVE moves and resizes the
+// disk in force, but leaves the volume and the size in a pending value as they were. So pending values are reverted first.
 func (d Difference) SplitAroundDiskOps(s State, disks []string) (now, later Difference) {
 	now, later = d.With(Difference{}), Difference{Set: proxmox.Params{}}
 	for _, disk := range disks {
@@ -218,14 +213,13 @@ func (d Difference) SplitAroundDiskOps(s State, disks []string) (now, later Diff
 	return now, later
 }
 
-// InForce reports whether a disk that the VM is to have is the one that it has, whatever
-// of it is pending.
+// InForce reports whether the disk that the VM is to have is the one that it has, regardless of pending options.
 func (s State) InForce(disk string) bool {
 	v := s.Active.Volume(disk)
 	return v != "" && v == s.Config.Volume(disk)
 }
 
-// With returns the change and one that comes after it.
+// With returns the change combined with a later one.
 func (d Difference) With(later Difference) Difference {
 	both := Difference{Set: proxmox.Params{}, Delete: d.Delete, Allocates: d.Allocates}
 	maps.Copy(both.Set, d.Set)

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// TestWithPending has a VM that is off with changes that PVE has not applied when it went off.
+// TestWithPending checks a stopped VM with changes that PVE did not apply when it stopped.
 func TestWithPending(t *testing.T) {
 	const data = "s:vm-100-disk-1,size=1G"
 	before := Devices{Disks: map[string]string{"data": "sata1"}, Seen: map[string]bool{"data": true}, assigned: true}
@@ -85,7 +85,7 @@ func TestWithPending(t *testing.T) {
 	}
 }
 
-// TestChange has devices whose removal waits for a restart.
+// TestChange checks devices whose removal waits for a restart.
 func TestChange(t *testing.T) {
 	const root, data, lan = "s:vm-100-disk-0,size=1G", "s:vm-100-disk-1,size=1G", "virtio=BC:24:11:00:00:01,bridge=vmbr0"
 	before := Devices{
@@ -150,8 +150,8 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestLeaving has devices that others have removed and that the VM has until its next start. What the VM came with stays, if an entry is
-// that, and nothing else becomes what is new.
+// TestLeaving checks devices that others have removed and that the VM has until its next start. A source device stays if an entry has it, and no other
+// device takes its place.
 func TestLeaving(t *testing.T) {
 	const root, theirs = "s:vm-100-disk-0,size=1G", "s:vm-100-disk-1,size=1G"
 	const lan, drive = "virtio=BC:24:11:00:00:01,bridge=vmbr0", "s:vm-100-cloudinit,media=cdrom"
@@ -189,7 +189,7 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// TestFirmwareReverted has disks of the firmware come back before the VM has let them go.
+// TestFirmwareReverted declares disks of the firmware again before their removal takes effect.
 func TestFirmwareReverted(t *testing.T) {
 	const efi, tpm = "s:vm-100-disk-0,efitype=4m,size=4M", "s:vm-100-disk-1,size=4M,version=v2.0"
 	s := Read([]proxmox.PendingValue{
@@ -207,7 +207,7 @@ func TestFirmwareReverted(t *testing.T) {
 	}
 }
 
-// TestReverted has pending values that somebody else has set.
+// TestReverted checks pending values that others have set.
 func TestReverted(t *testing.T) {
 	const (
 		disk = "s:vm-100-disk-0,size=1G"
@@ -284,7 +284,7 @@ func TestReverted(t *testing.T) {
 	}
 }
 
-// TestAround parts a change for a disk that is to move or to grow.
+// TestAround splits a change for a disk that is to be moved or resized.
 func TestAround(t *testing.T) {
 	const was, waits, wanted = "s:d,size=1G", "s:d,cache=writeback,size=1G", "s:d,cache=unsafe,size=1G"
 	running := func(pending *string) State {
@@ -327,7 +327,7 @@ func TestAround(t *testing.T) {
 	}
 }
 
-// TestFirmwareGone has somebody detach the state of a TPM.
+// TestFirmwareGone detaches the state of a TPM manually.
 func TestFirmwareGone(t *testing.T) {
 	const tpm = "s:vm-100-disk-1,size=4M,version=v2.0"
 	there := Read([]proxmox.PendingValue{{Key: TPMDevice, Value: new(tpm)}})

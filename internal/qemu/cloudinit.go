@@ -29,19 +29,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// CustomData reports whether cloud-init is given data that PVE does not generate.
+// CustomData reports whether cloud-init gets data that PVE does not generate.
 func (d Desired) CustomData() bool {
 	c := d.CloudInit
 	return c != nil && (c.UserData != nil || c.VendorData != nil || c.NetworkConfig != nil)
 }
 
-// usesDrive reports whether the guest is configured by PVE's cloud-init drive.
+// usesDrive reports whether PVE's cloud-init drive configures the guest.
 func (d Desired) usesDrive() bool {
 	return !d.CustomData() &&
 		(d.CloudInit != nil || slices.ContainsFunc(d.Networks, func(n v1alpha1.MachineNetwork) bool { return n.IPConfig != nil }))
 }
 
-// cloudInit returns the options that PVE's cloud-init drive is made of.
+// cloudInit returns the options from which PVE creates its cloud-init drive.
 func (d Desired) cloudInit() []Option {
 	if d.CloudInitFrozen {
 		return nil
@@ -64,9 +64,8 @@ func CloudInitOptions(p *v1alpha1.MachineParameters) []Option {
 	)
 }
 
-// cloudInitStorage returns where PVE makes its cloud-init drive if the VM has none.
-// The drive of a clone is that of its source; of a VM that is made from an image
-// or from nothing it goes to where its disks are.
+// cloudInitStorage returns the storage for PVE's cloud-init drive if the VM has none. A clone has the drive of its source. On a VM that is created from an
+// image or empty, the drive is on the storage of its disks.
 func (d Desired) cloudInitStorage() string {
 	if d.CloudInit != nil && d.CloudInit.Storage != nil {
 		return *d.CloudInit.Storage
@@ -82,8 +81,8 @@ func (d Desired) cloudInitStorage() string {
 	return d.Defaults.Storage
 }
 
-// cloudInitDrive adds the drive of cloud-init's data to a difference, in the place of an image of the VM's own: with two of them it would be
-// left to chance which one the guest reads. It takes away from a clone the image that tells its source what it is.
+// cloudInitDrive adds the cloud-init drive to a difference. It replaces the VM's own NoCloud image, because with two of them it would be undefined which
+// one the guest reads. From a clone it removes the image that identifies its source.
 func (d Desired) cloudInitDrive(config Config, diff *Difference) {
 	for _, device := range config.CDROMs() {
 		if k := config.Volume(device); d.Created && nocloud.IsImage(k) && !d.Identity.OwnsNoCloudImage(k) && diff.Set[device] == "" {
@@ -95,7 +94,7 @@ func (d Desired) cloudInitDrive(config Config, diff *Difference) {
 	}
 	ours := d.Identity.noCloudImageDrive(config)
 	if ours != "" && d.CloudInitFrozen {
-		return // The guest was told all that it is to be told.
+		return // The guest already has all of its data.
 	}
 	if device := cmp.Or(ours, d.Devices.freeDrive(config, "")); device != "" {
 		diff.Set[device] = d.cloudInitStorage() + ":cloudinit,media=cdrom"
@@ -103,7 +102,7 @@ func (d Desired) cloudInitDrive(config Config, diff *Difference) {
 	}
 }
 
-// cloudInitRejections say why the guest cannot be configured.
+// cloudInitRejections returns why the guest cannot be configured.
 func (d Desired) cloudInitRejections(config Config) []string {
 	switch {
 	case !d.usesDrive() || config.CloudInitDrive() != "":
@@ -118,13 +117,13 @@ func (d Desired) cloudInitRejections(config Config) []string {
 
 func joinWords(v []string) string { return strings.Join(v, " ") }
 
-// sameWords knows that PVE takes words apart at commas and semicolons too.
+// sameWords compares lists as PVE reads them, which also separates words by commas and semicolons.
 func sameWords(a, b string) bool { return slices.Equal(splitList(a), splitList(b)) }
 
-// joinKeys encodes SSH keys, one in each line.
+// joinKeys encodes SSH keys, one per line.
 func joinKeys(keys []string) string { return codec.Escape(strings.Join(keys, "\n")) }
 
-// splitKeys decodes SSH keys: one in each line that is not blank.
+// splitKeys decodes SSH keys, one per line that is not blank.
 func splitKeys(s string) []string {
 	plain, err := url.PathUnescape(s)
 	if err != nil {
@@ -141,16 +140,15 @@ func splitKeys(s string) []string {
 
 func sameKeys(a, b string) bool { return slices.Equal(splitKeys(a), splitKeys(b)) }
 
-// NeedsCloudInitRegen reports whether PVE's cloud-init drive of a running VM has old data once
-// the change is made. PVE writes the drive when it starts a VM, and at each change
-// only if hotplug says so.
+// NeedsCloudInitRegen reports whether PVE's cloud-init drive of a running VM is outdated after the change. PVE writes the drive when it starts a VM, and
+// on changes only if hotplug includes that.
 func (d Difference) NeedsCloudInitRegen(s State) bool {
 	return s.Active.CloudInitDrive() != "" &&
 		!slices.Contains(SplitHotplug(cmp.Or(d.After(s.Config)["hotplug"], DefaultHotplug)), "cloudinit") &&
 		slices.ContainsFunc(d.Options(), onDrive)
 }
 
-// OnDrive returns the part of the change that is written to PVE's cloud-init drive.
+// OnDrive returns the part of the change that PVE writes to its cloud-init drive.
 func (d Difference) OnDrive() Difference {
 	part := Difference{Set: proxmox.Params{}}
 	for option, v := range d.Set {
@@ -166,7 +164,7 @@ func (d Difference) OnDrive() Difference {
 	return part
 }
 
-// onDrive reports whether an option is written to PVE's cloud-init drive.
+// onDrive reports whether PVE writes an option to its cloud-init drive.
 func onDrive(option string) bool {
 	f := fields.Of(option)
 	return strings.HasPrefix(f, "cloudInit") || strings.HasSuffix(f, ".ipConfig") || option == "cicustom" || option == "citype"

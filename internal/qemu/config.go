@@ -33,11 +33,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// A Config is the configuration of a VM: the values of its options, by name. What
-// cannot be read in it counts as not there.
+// A Config is the configuration of a VM: the values of its options, by name. Values that cannot be parsed count as absent.
 type Config map[string]string
 
-// UUID returns the UUID that the guest sees in its SMBIOS; empty for none.
+// UUID returns the UUID that the guest sees in its SMBIOS, or nothing if there is none.
 func (c Config) UUID() string {
 	p, err := propertystring.Parse(c["smbios1"], "uuid")
 	if err != nil {
@@ -46,10 +45,10 @@ func (c Config) UUID() string {
 	return p.Get("uuid")
 }
 
-// Template reports whether it is one, of which VMs are cloned.
+// Template reports whether the VM is a template, from which VMs are cloned.
 func (c Config) Template() bool { return c["template"] == "1" }
 
-// CreatedAt returns when the VM was created, or the one that it is a clone of, in seconds; 0 if PVE has not noted it.
+// CreatedAt returns when the VM, or the VM from which it was cloned, was created, in seconds. It is 0 if PVE has not recorded it.
 func (c Config) CreatedAt() int64 {
 	p, err := propertystring.Parse(c["meta"], "")
 	if err != nil {
@@ -62,18 +61,17 @@ func (c Config) CreatedAt() int64 {
 	return at
 }
 
-// BeingCreated reports whether the VM is not complete yet.
+// BeingCreated reports whether the creation of the VM is not complete yet.
 func (c Config) BeingCreated() bool { return c["lock"] == "create" || c["lock"] == "clone" }
 
-// Remains reports whether this is what PVE keeps of a VM while it destroys it: its disks are
-// gone already.
+// Remains reports whether this is the configuration that PVE keeps of a VM while it destroys it. The disks are already deleted.
 func (c Config) Remains() bool { return c["lock"] == "destroyed" }
 
-// Unfinished reports whether a configuration is what PVE leaves of a VM whose restore has failed: nothing, or a memory that it gives to no
-// other VM.
+// Unfinished reports whether a configuration is one that PVE leaves after a failed restore: either empty, or only a memory size that PVE gives to no other
+// VM.
 func (c Config) Unfinished() bool { return len(c) == 0 || len(c) == 1 && c["memory"] == "128" }
 
-// protected VMs let no disk go.
+// protected reports whether the VM is protected, so that no disk can be removed.
 func (c Config) protected() bool { return c["protection"] == "1" }
 
 // Agent reports whether the guest agent is turned on.
@@ -86,10 +84,10 @@ func (c Config) Agent() bool {
 	return err == nil && on
 }
 
-// Integer returns the whole number that an option is, or otherwise if it is none.
+// Integer returns the whole number in an option, or otherwise if the option has none.
 func (c Config) Integer(option string, otherwise int32) int32 { return IntegerOr(c[option], otherwise) }
 
-// IntegerOr returns the number that a text is, or another if it is none.
+// IntegerOr returns the number in a text, or another if the text is none.
 func IntegerOr(s string, otherwise int32) int32 {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil {
@@ -98,7 +96,7 @@ func IntegerOr(s string, otherwise int32) int32 {
 	return int32(n)
 }
 
-// defaultMemory of a VM that says nothing about it, in MiB.
+// defaultMemory is the memory of a VM without the option, in MiB.
 const defaultMemory = 512
 
 // Memory returns the memory of the VM in bytes.
@@ -106,12 +104,11 @@ func (c Config) Memory() int64 {
 	return int64(IntegerOr(strings.TrimPrefix(c["memory"], codec.CurrentMemory), defaultMemory)) * int64(proxmox.MiB)
 }
 
-// Disks returns the devices that hold disks: what the VM boots from first, then by bus
-// and number. Those of the firmware are not among them.
+// Disks returns the devices of disks: first those that the VM boots from, then the others by bus and number. It does not include those of the firmware.
 func (c Config) Disks() []string {
 	disks := c.drives(func(d proxmox.Disk) bool { return !d.CDROM() })
 	boot := bootorder.Devices(c["boot"])
-	if len(boot) == 0 { // As before Proxmox VE 6.3.
+	if len(boot) == 0 { // The default before Proxmox VE 6.3.
 		boot = []string{c["bootdisk"]}
 	}
 	slices.SortStableFunc(disks, func(a, b string) int { return rank(boot, a) - rank(boot, b) })
@@ -128,17 +125,16 @@ func rank(order []string, device string) int {
 // CDROMs returns the drives of removable media, by bus and number.
 func (c Config) CDROMs() []string { return c.drives(proxmox.Disk.CDROM) }
 
-// mediaDrives returns the drives of removable media that nothing of cloud-init's is in.
+// mediaDrives returns the drives of removable media that are not for cloud-init.
 func (c Config) mediaDrives() []string { return slices.DeleteFunc(c.CDROMs(), c.forCloudInit) }
 
-// takesMedia reports whether a device is a drive of removable media that nothing of
-// cloud-init's is in.
+// takesMedia reports whether a device is a drive of removable media that is not for cloud-init.
 func (c Config) takesMedia(device string) bool {
 	d, err := proxmox.ParseDisk(c[device])
 	return err == nil && d.CDROM() && !c.forCloudInit(device)
 }
 
-// forCloudInit reports whether a drive has PVE's data for cloud-init, or ours.
+// forCloudInit reports whether a drive has the cloud-init data of PVE or of this provider.
 func (c Config) forCloudInit(device string) bool {
 	d, err := proxmox.ParseDisk(c[device])
 	return err == nil && (d.CloudInit() || nocloud.IsImage(d.Volume))
@@ -162,7 +158,7 @@ func (c Config) NICs() []string {
 	return c.devices(func(device string) bool { return BusOf(device) == "net" })
 }
 
-// mac returns the MAC address of a network interface; empty if there is none.
+// mac returns the MAC address of a network interface, or nothing if there is none.
 func (c Config) mac(device string) string {
 	nic, err := proxmox.ParseNIC(c[device])
 	if err != nil {
@@ -188,15 +184,15 @@ func (c Config) devices(keep func(device string) bool) []string {
 	return found
 }
 
-// Firmware returns the devices of the disks that the VM's firmware has.
+// Firmware returns the devices of the firmware's disks.
 func (c Config) Firmware() []string {
 	return slices.DeleteFunc([]string{EFIDevice, TPMDevice}, func(device string) bool { return c[device] == "" })
 }
 
-// Unused returns the options of disks that are detached, by number.
+// Unused returns the options of detached disks, by number.
 func (c Config) Unused() []string { return c.Numbered("unused") }
 
-// Numbered returns the options that are a name with a number, by number.
+// Numbered returns the options that consist of a name and a number, by number.
 func (c Config) Numbered(name string) []string {
 	var found []string
 	for option := range c {
@@ -208,8 +204,8 @@ func (c Config) Numbered(name string) []string {
 	return found
 }
 
-// OwnVolumes returns the volumes that go when the VM is destroyed: those of its disks, attached
-// or not, of its firmware and of its saved memory that PVE holds for its VMID.
+// OwnVolumes returns the volumes that PVE deletes with the VM: those of its disks, attached or not, of its firmware and of its saved memory that belong to
+// its VMID.
 func (c Config) OwnVolumes(vmid int) []string {
 	var found []string
 	for _, device := range slices.Concat(c.Drives(), c.Firmware(), c.Unused(), []string{"vmstate"}) {
@@ -221,8 +217,7 @@ func (c Config) OwnVolumes(vmid int) []string {
 	return found
 }
 
-// Volume returns the volume that is at a device; none for a drive without a medium, empty for what is
-// no drive.
+// Volume returns the volume of a device. It is "none" for a drive without a medium, and empty for options that are no drive.
 func (c Config) Volume(device string) string {
 	d, err := proxmox.ParseDisk(c[device])
 	if err != nil {
@@ -231,8 +226,7 @@ func (c Config) Volume(device string) string {
 	return d.Volume
 }
 
-// Holder returns the device of the VM that a volume is, or the option of an unused disk;
-// empty if the VM has it not.
+// Holder returns the device or the unused disk of the VM that has a volume, or nothing if the VM does not have it.
 func (c Config) Holder(volume string) string {
 	options := slices.Concat(c.Drives(), c.Unused())
 	i := slices.IndexFunc(options, func(option string) bool { return volume != "" && c.Volume(option) == volume })
@@ -242,7 +236,7 @@ func (c Config) Holder(volume string) string {
 	return options[i]
 }
 
-// bootDisk returns the disk that the VM boots from, or empty.
+// bootDisk returns the disk that the VM boots from, or nothing.
 func (c Config) bootDisk() string {
 	disks := c.Disks()
 	if len(disks) == 0 {
@@ -251,7 +245,7 @@ func (c Config) bootDisk() string {
 	return disks[0]
 }
 
-// Medium returns the volume in a CD-ROM drive, or empty.
+// Medium returns the volume in a CD-ROM drive, or nothing.
 func (c Config) Medium(device string) string {
 	if v := c.Volume(device); v != noMedium {
 		return v
@@ -259,7 +253,7 @@ func (c Config) Medium(device string) string {
 	return ""
 }
 
-// CloudInitDrive returns the device of PVE's own drive for cloud-init, or empty.
+// CloudInitDrive returns the device of PVE's own cloud-init drive, or nothing.
 func (c Config) CloudInitDrive() string {
 	for _, device := range c.CDROMs() {
 		if d, err := proxmox.ParseDisk(c[device]); err == nil && d.CloudInit() {
@@ -269,7 +263,7 @@ func (c Config) CloudInitDrive() string {
 	return ""
 }
 
-// Uses returns the volume of those given that the VM has, or empty.
+// Uses returns the first of the given volumes that the VM has, or nothing.
 func (c Config) Uses(volumes ...string) string {
 	for _, v := range c {
 		d, err := proxmox.ParseDisk(v)
@@ -282,8 +276,7 @@ func (c Config) Uses(volumes ...string) string {
 	return ""
 }
 
-// ClonedTo returns the configuration of a clone whose disks are put on a storage, where
-// their volumes have yet to get their names.
+// ClonedTo returns the configuration of a clone whose disks are created on a storage. Their volumes have no names yet.
 func (c Config) ClonedTo(storage string) Config {
 	clone := maps.Clone(c)
 	for _, device := range c.Disks() {
@@ -295,7 +288,7 @@ func (c Config) ClonedTo(storage string) Config {
 	return clone
 }
 
-// A State is what PVE says of a VM's options.
+// A State holds a VM's options as PVE reports them.
 type State struct {
 	// Config of the VM with its pending changes applied, and the part of it that
 	// is in force.
@@ -304,11 +297,11 @@ type State struct {
 	// Pending are the options that change at the next restart, by name.
 	Pending []proxmox.PendingValue
 
-	// Digest of the configuration, by which PVE knows that nobody has changed it.
+	// Digest of the configuration, by which PVE detects concurrent changes.
 	Digest string
 }
 
-// Read reads what PVE says of a VM's options.
+// Read returns the State from the options that PVE reports.
 func Read(values []proxmox.PendingValue) State {
 	s := State{Config: make(Config, len(values)), Active: make(Config, len(values))}
 	for _, p := range values {
@@ -333,14 +326,14 @@ func Read(values []proxmox.PendingValue) State {
 	return s
 }
 
-// leaving returns the options that are in force and are to go.
+// leaving returns the options in force that are to be removed.
 func (s State) leaving() Config {
 	leaving := maps.Clone(s.Active)
 	maps.DeleteFunc(leaving, func(name, _ string) bool { _, stays := s.Config[name]; return stays })
 	return leaving
 }
 
-// all returns the options that are in force or are to be.
+// all returns the options that are in force, and those that will be.
 func (s State) all() Config {
 	all := maps.Clone(s.Active)
 	maps.Copy(all, s.Config)

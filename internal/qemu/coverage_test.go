@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-// leftOut are keys of property strings that no field sets, with the reason.
+// leftOut returns the keys of property strings that no field sets, with the reason.
 func leftOut() map[string]string {
 	const (
 		volume  = "it is the volume itself, which size, storage, volume and importFrom decide"
@@ -60,7 +60,7 @@ func leftOut() map[string]string {
 	return reasons
 }
 
-// everyField is a spec that sets every field.
+// everyField returns a spec that sets every field.
 func everyField(t *testing.T) v1alpha1.MachineParameters {
 	t.Helper()
 	b, err := os.ReadFile("../../apis/testdata/every-field.yaml")
@@ -74,8 +74,7 @@ func everyField(t *testing.T) v1alpha1.MachineParameters {
 	return p
 }
 
-// servedKeys are the keys of property strings that the fields of a spec set, by
-// option without its number.
+// servedKeys returns the keys of property strings that the fields of a spec set, by option without its number.
 func servedKeys(t *testing.T) map[string]bool {
 	t.Helper()
 	p := everyField(t)
@@ -111,8 +110,8 @@ func servedKeys(t *testing.T) map[string]bool {
 	return keys
 }
 
-// Each parameter that PVE creates a VM with is a field, goes through extraConfig,
-// or is nothing that a VM could be wanted to have.
+// TestEveryParameterHasAPlace checks that each parameter with which PVE creates a VM is a field, is accepted by extraConfig, or is nothing that a VM could
+// be wanted to have.
 func TestEveryParameterHasAPlace(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
@@ -141,7 +140,7 @@ func TestEveryParameterHasAPlace(t *testing.T) {
 	}
 }
 
-// Each option that a field sets has that field's name, by which extraConfig refuses it.
+// TestEveryFieldIsNamed checks that each option that a field sets has that field's name, with which extraConfig rejects it.
 func TestEveryFieldIsNamed(t *testing.T) {
 	p := everyField(t)
 	p.ExtraConfig = nil
@@ -152,7 +151,7 @@ func TestEveryFieldIsNamed(t *testing.T) {
 	}
 }
 
-// checkKeys of a property string for fields that set them.
+// checkKeys checks that fields set the keys of a property string.
 func checkKeys(t *testing.T, facts *schema.Facts, option string, property *schema.Property) {
 	t.Helper()
 	served, reasons := servedKeys(t), leftOut()
@@ -166,7 +165,7 @@ func checkKeys(t *testing.T, facts *schema.Facts, option string, property *schem
 	}
 }
 
-// The buses that have a property of disks are those of PVE's descriptions.
+// TestOnBuses checks that the buses with a property of disks are those of PVE's descriptions.
 func TestOnBuses(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		facts, err := schema.Load(version)

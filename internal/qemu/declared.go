@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
-// A declaration is what an entry of a list says of its device, beside what the device is.
+// A declaration holds what an entry of a list declares about its device, apart from which device it is.
 type declaration struct {
 	// key is the list and the name of the entry.
 	key string
@@ -37,11 +37,11 @@ type declaration struct {
 	// parts that an entry of the list can declare.
 	parts []part
 
-	// device as the VM has it, and whether it does.
+	// device as the VM has it, and whether the VM has it.
 	device propertystring.Properties
 	there  bool
 
-	// made are the parts that a device made for the entry has without being asked.
+	// made are the values that a device created for the entry has by default.
 	made map[string]string
 }
 
@@ -75,7 +75,7 @@ func (d Devices) declarations(p *v1alpha1.MachineParameters, config Config, defa
 	return all
 }
 
-// details returns the parts but those that say which device it is.
+// details returns the parts except those that identify the device.
 func (h hostDevice) details() []part {
 	return slices.DeleteFunc(slices.Clone(h.parts), func(d part) bool { return d.key == h.defaultKey || d.key == "mapping" })
 }
@@ -113,8 +113,8 @@ func nicDeclaration(n v1alpha1.MachineNetwork, device string, config Config, def
 	return d
 }
 
-// recordDeclared notes of each entry which parts it declares, with what a device has without
-// them, and forgets those that it no longer declares and whose device is so again.
+// recordDeclared records which parts each entry declares, with the values that the device had without them. It deletes the records of parts that the entry
+// no longer declares and that have their old values again.
 func (d Devices) recordDeclared(p *v1alpha1.MachineParameters, config Config, defaults Defaults) {
 	for _, e := range d.declarations(p, config, defaults) {
 		before := cloned(d.Declared[e.key])
@@ -138,8 +138,7 @@ func (d Devices) recordDeclared(p *v1alpha1.MachineParameters, config Config, de
 	}
 }
 
-// withdrawn returns parts with those that an entry has declared and no longer does: they become
-// what they are without it.
+// withdrawn returns parts with the former values of those that an entry no longer declares, so that they are restored.
 func withdrawn(parts []part, before map[string]string) []part {
 	for i, d := range parts {
 		if was, ok := before[d.key]; ok && d.Value == nil {
@@ -149,13 +148,13 @@ func withdrawn(parts []part, before map[string]string) []part {
 	return parts
 }
 
-// isDeclared reports whether the part of a key has a value, which may be none.
+// isDeclared reports whether the part of a key has a value, which may be empty.
 func isDeclared(parts []part, key string) bool {
 	return slices.ContainsFunc(parts, func(d part) bool { return d.key == key && d.Value != nil })
 }
 
-// beforeNIC returns the parts that the entry of an interface has declared. An interface without a
-// bridge, or with one that another object names, is left where it is.
+// beforeNIC returns the parts that the entry of an interface has declared. If an interface had no bridge before, or if a reference names its bridge, the
+// bridge is not restored.
 func beforeNIC(n v1alpha1.MachineNetwork, d Devices) map[string]string {
 	before := maps.Clone(d.Declared[listNetworks+"/"+n.Name])
 	if before[partBridge] == "" || n.NetworkRef != nil {

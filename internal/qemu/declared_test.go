@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// What an entry no longer declares is as if it had never declared it.
+// TestWithdrawn checks that a value that an entry no longer declares is as if it had never been declared.
 func TestWithdrawn(t *testing.T) {
 	lan := func(edits ...func(*v1alpha1.MachineNetwork)) spec {
 		n := network("lan")
@@ -137,10 +137,10 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
-// made is the interface of a network that was made for its entry, which has its MAC address still.
+// made returns the interface of a network that was created for its entry and still has its MAC address.
 func made(options string) string { return "virtio=BC:24:11:99:00:00," + options }
 
-// What an entry no longer declares is forgotten once it is taken away: a change by hand stays then.
+// TestWithdrawnIsForgotten checks that a value that an entry no longer declares is forgotten once it is removed, so that a later manual change stays.
 func TestWithdrawnIsForgotten(t *testing.T) {
 	l := &lifetime{t: t, config: Config{}}
 	tagged := network("lan")

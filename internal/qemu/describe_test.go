@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// described is what a VM with a configuration is described as.
+// described returns the description of a VM with a configuration.
 func described(t *testing.T, config qemu.Config) export.Description {
 	t.Helper()
 	var values []proxmox.PendingValue
@@ -46,11 +46,10 @@ func described(t *testing.T, config qemu.Config) export.Description {
 	return got
 }
 
-// everything is accepted.
+// everything accepts all parameters.
 func everything(v1alpha1.MachineParameters) []string { return nil }
 
-// checkDescription fails if a VM's description asks for something else than the VM
-// is, or is silent about something.
+// checkDescription fails if a VM's description asks for other values than the VM has, or omits something without saying so.
 func checkDescription(t *testing.T, config qemu.Config) {
 	t.Helper()
 	got := described(t, config)
@@ -78,7 +77,7 @@ func checkDescription(t *testing.T, config qemu.Config) {
 	}
 }
 
-// Real VMs are described so that nothing of them would change.
+// TestDescribeRecorded checks that the descriptions of real VMs would change nothing.
 func TestDescribeRecorded(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
@@ -97,7 +96,7 @@ func TestDescribeRecorded(t *testing.T) {
 	}
 }
 
-// FuzzDescribe describes VMs that are made up, and those that made-up specs lead to.
+// FuzzDescribe describes generated VMs, and those that generated specs lead to.
 func FuzzDescribe(f *testing.F) {
 	for seed := range uint64(300) {
 		f.Add(seed)
@@ -112,7 +111,7 @@ func FuzzDescribe(f *testing.F) {
 	})
 }
 
-// All that the fullest of the recorded VMs has is said, as one would write it.
+// fullDescription is the complete description of the fullest recorded VM, as a user would write it.
 const fullDescription = `
 name: full
 cpu: {cores: 2, sockets: 1, type: x86-64-v2-AES, numa: true}
@@ -173,14 +172,14 @@ func TestDescribeFullest(t *testing.T) {
 	}
 }
 
-// VMs as one finds them are described so that nothing of them would change.
+// TestDescribeFound checks that the descriptions of VMs as they are found in real clusters would change nothing.
 func TestDescribeFound(t *testing.T) {
 	for name, config := range qemu.FoundConfigs(t) {
 		t.Run(name, func(t *testing.T) { checkDescription(t, config) })
 	}
 }
 
-// A change of what is found sends what changes alone.
+// TestChangeOfFound checks that a change of such a VM sends only what changes.
 func TestChangeOfFound(t *testing.T) {
 	cases := map[string]struct {
 		reason string

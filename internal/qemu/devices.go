@@ -31,13 +31,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
-// Devices records which device of PVE each named entry of the spec is, and what is
-// known of entries that have left their list. It is kept with the resource, so that an
-// entry stands for the same device whatever its position in the list. The zero value
-// has none assigned yet.
+// Devices records which device of PVE each named entry of the spec has, and what is known of entries that have left their list. It is stored with the
+// resource, so that an entry keeps its device whatever its position in the list. In the zero value no devices are assigned.
 type Devices struct {
-	// Devices of the entries of each list, by name. Entries that have left their list
-	// are among them as long as the VM has their device.
+	// Devices of the entries of each list, by name. Entries that have left their list remain as long as the VM has their device.
 	Disks    map[string]string `json:"disks,omitempty"`
 	CDROMs   map[string]string `json:"cdroms,omitempty"`
 	Networks map[string]string `json:"networks,omitempty"`
@@ -48,53 +45,46 @@ type Devices struct {
 	// ISO is the CD-ROM drive of the ISO image.
 	ISO string `json:"iso,omitempty"`
 
-	// Source are the devices that the VM came with.
+	// Source holds the devices that the VM came with.
 	Source SourceDevices `json:"source,omitzero"`
 
-	// Seen are the disks that the VM has had, and those of its firmware, by their
-	// device and a slash before it. One that is gone since is not replaced by an empty
-	// one.
+	// Seen holds the disks that the VM has had, and those of its firmware by their device after a slash. A disk that has disappeared since is not replaced by
+	// an empty one.
 	Seen map[string]bool `json:"seen,omitempty"`
 
-	// Volumes that the disks had last, by name. A disk that is detached is attached
-	// again with its own.
+	// Volumes that the disks had last, by name. A detached disk is attached again with its own volume.
 	Volumes map[string]string `json:"volumes,omitempty"`
 
-	// Options of the disks that were not made for the list, by name, without their sizes. One
-	// that somebody has detached comes back with them.
+	// Options of the disks that were not created for the list, by name, without their sizes. A disk that was detached manually is attached again with them.
 	Options map[string]string `json:"options,omitempty"`
 
-	// Boot is the boot order that the VM had last while it had all devices of it. PVE
-	// takes a device that leaves the VM out of the order, and does not put it back.
+	// Boot is the last boot order of which the VM had all devices. PVE removes a device from the order when the VM loses it, and does not restore it.
 	Boot []string `json:"boot,omitempty"`
 
-	// MACs are the MAC addresses that the networks' interfaces had last, by name. One
-	// that is gone comes back with its own.
+	// MACs holds the last MAC addresses of the networks' interfaces, by name. An interface that was removed gets its own again.
 	MACs map[string]string `json:"macs,omitempty"`
 
-	// Made are the entries whose devices the provider has made, by list and name.
+	// Made holds the entries whose devices the provider has created, by list and name.
 	Made map[string]bool `json:"made,omitempty"`
 
-	// Declared are the parts of a device that its entry declares, by list and name and PVE's
-	// key, with what the device has without them. It has that again once the entry no
-	// longer declares them.
+	// Declared holds the parts of a device that its entry declares, by list and name and PVE's key, with their values before. They get these values again
+	// once the entry no longer declares them.
 	Declared map[string]map[string]string `json:"declared,omitempty"`
 
-	// Policies are the removal policies of the entries that declare one, by list and
-	// name.
+	// Policies holds the removal policies of the entries that declare one, by list and name.
 	Policies map[string]declaredPolicy `json:"policies,omitempty"`
 
-	// Left are the entries that have left their list, by list and name.
+	// Left holds the entries that have left their list, by list and name.
 	Left map[string]leftEntry `json:"left,omitempty"`
 
-	// Handed are the disks of Volumes that the VM has got for entries of the list, by the names of the Volumes. PVE destroys them with the VM, and
-	// nobody hands them back once their Volumes are gone.
+	// Handed holds the disks of Volumes that the VM has for entries of the list, by the names of the Volumes. PVE destroys them with the VM, and once their
+	// Volumes are deleted nothing hands them back.
 	Handed VolumeDisks `json:"handed,omitempty"`
 
-	// returning are the values that devices are attached with again, by list and name.
+	// returning holds the values with which devices are attached again, by list and name.
 	returning map[string]string
 
-	// leaving are the devices that the VM has until its next start, with their values.
+	// leaving holds the devices that the VM has until its next start, with their values.
 	leaving Config
 
 	// overwritten is true when PVE has lost a boot order that waited for the VM's next start.
@@ -103,24 +93,24 @@ type Devices struct {
 	assigned bool
 }
 
-// returningDisk is the value that a disk of the list is attached with again; empty for one that the VM did not have before.
+// returningDisk returns the value with which a disk of the list is attached again. It is empty for a disk that the VM did not have before.
 func returningDisk(d Devices, name string) string { return d.returning[listDisks+"/"+name] }
 
-// VolumeDisks are disks of Volumes, by the names of these.
+// VolumeDisks holds disks of Volumes, by the names of the Volumes.
 type VolumeDisks map[string]VolumeDisk
 
-// A VolumeDisk is the disk of a Volume that a VM had when it was looked at last.
+// A VolumeDisk is the disk of a Volume that a VM had when it was last seen.
 type VolumeDisk struct {
-	// Device that it was, and its Volume ID.
+	// Device of the disk, and its volume ID.
 	Device string `json:"device"`
 	Volume string `json:"volume"`
 
-	// Now is what the device was last, if that is another volume: the disk, by the name that a migration has given it, or one that has taken its place.
+	// Now is the last volume of the device if that is another one: the disk under the name that a migration has given it, or a disk that has replaced it.
 	Now string `json:"now,omitempty"`
 }
 
-// in are the devices of a VM that may be the disk, the likeliest first. A live migration gives local disks other names, maybe each other's, and keeps
-// their devices (PVE::QemuServer, vm_migrate_alloc_nbd_disks); by hand, a disk changes its device and keeps its name.
+// in returns the devices of a VM that may be the disk, the likeliest first. A live migration renames local disks, possibly to each other's names, and
+// keeps their devices (PVE::QemuServer, vm_migrate_alloc_nbd_disks). A manual change may change the device of a disk and keeps its name.
 func (h VolumeDisk) in(c Config, vmid int) []string {
 	at, now, there := c.Holder(h.Volume), c.Holder(h.Now), c.Volume(h.Device)
 	own := ofVM(there) && slices.Contains(c.OwnVolumes(vmid), there)
@@ -142,13 +132,13 @@ func (h VolumeDisk) in(c Config, vmid int) []string {
 	return found
 }
 
-// ofVM reports whether a volume is one of a VM that is no template.
+// ofVM reports whether a volume belongs to a VM that is no template.
 func ofVM(volume string) bool { return strings.Contains(volume, "vm-") }
 
 // IsUnused reports whether a device is the option of an unused disk.
 func IsUnused(device string) bool { return strings.HasPrefix(device, "unused") }
 
-// In returns those that a VM has, or may have, with the devices and the names that they have now.
+// In returns the disks that a VM has, or may have, with their current devices and names.
 func (d VolumeDisks) In(s State, vmid int) VolumeDisks {
 	found := VolumeDisks{}
 	for name, h := range d {
@@ -161,7 +151,7 @@ func (d VolumeDisks) In(s State, vmid int) VolumeDisks {
 	return found
 }
 
-// Among returns the Volume whose disk one of these devices of a VM may be, and the device; empty for none.
+// Among returns the Volume whose disk one of these devices of a VM may be, and the device. Both are empty if there is none.
 func (d VolumeDisks) Among(s State, vmid int, devices []string) (volume, device string) {
 	for _, name := range slices.Sorted(maps.Keys(d)) {
 		for _, c := range []Config{s.Config, s.Active} {
@@ -175,13 +165,13 @@ func (d VolumeDisks) Among(s State, vmid int, devices []string) (volume, device 
 	return "", ""
 }
 
-// record notes the disks of Volumes that the VM has for entries of the list, whose devices are given with the volumes that they had before, and forgets
-// those that it has no longer, and those that an entry has which names no Volume: they are the Machine's by then. That the disk of an entry which had
-// another one has the name of one proves nothing, since a migration may have given it that.
+// record records the disks of Volumes that the VM has for entries of the list. devices holds the devices of these entries, before the volumes that they
+// had. record deletes disks that the VM no longer has, and those of an entry that names no Volume, which belong to the Machine. If the disk of an entry
+// had another volume before, the name of a Volume's disk proves nothing, because a migration may have given it that name.
 func (d VolumeDisks) record(devices, before map[string]string, s State, p *v1alpha1.MachineParameters) {
 	all := s.all()
 	if all.Unfinished() {
-		return // A restore in place has failed: the disks are there, and the VM has them again after the next one.
+		return // A restore in place has failed. The disks exist, and the VM has them again after the next restore.
 	}
 	maps.DeleteFunc(d, func(_ string, h VolumeDisk) bool {
 		return all.Holder(h.Volume) == "" && all.Volume(h.Device) == "" && all.Holder(h.Now) == ""
@@ -209,23 +199,22 @@ func (d VolumeDisks) record(devices, before map[string]string, s State, p *v1alp
 	}
 }
 
-// SourceDevices are the devices that a VM came with: those of the template or VM that
-// it is a clone of, or those that it had when it was adopted.
+// SourceDevices holds the devices that a VM came with: those of the template or VM that it was cloned from, or those that it had when it was adopted.
 type SourceDevices struct {
 	// Disks, the one that the VM boots from first.
 	Disks []string `json:"disks,omitempty"`
 
-	// CDROMs are drives for removable media that have nothing of cloud-init's.
+	// CDROMs are the drives for removable media that are not for cloud-init.
 	CDROMs []string `json:"cdroms,omitempty"`
 
-	// Networks are network interfaces.
+	// Networks are the network interfaces.
 	Networks []string `json:"networks,omitempty"`
 
-	// Image is true once the first of Disks is the one that the image of the spec has filled, whether the VM came with it or not.
+	// Image is true once the first of Disks is the one that the image of the spec has filled, whether the VM came with that disk or not.
 	Image bool `json:"image,omitempty"`
 }
 
-// ParseDevices reads what String has written. Empty is the zero value.
+// ParseDevices parses the result of String. An empty text is the zero value.
 func ParseDevices(s string) (Devices, error) {
 	d := Devices{}
 	if s == "" {
@@ -238,20 +227,19 @@ func ParseDevices(s string) (Devices, error) {
 	return d, nil
 }
 
-// String returns what is kept of them.
+// String returns what is stored of the devices.
 func (d Devices) String() string {
 	b, err := json.Marshal(d)
 	if err != nil {
-		return "" // Maps of strings can always be written.
+		return "" // Maps of strings can always be marshalled.
 	}
 	return string(b)
 }
 
-// Equal reports whether the same is kept of both.
+// Equal reports whether the same is stored of both.
 func (d Devices) Equal(o Devices) bool { return d.String() == o.String() }
 
-// On returns the devices of the spec's entries on a VM that exists, with what is to be
-// known of them later. The generation is that of the spec.
+// On returns the devices of the spec's entries on a VM that exists, with what later changes need to know of them. The generation is that of the spec.
 func (d Devices) On(s State, p *v1alpha1.MachineParameters, defaults Defaults, generation int64) (Devices, error) {
 	now := d.clone()
 	now.leaving, now.overwritten = s.leaving(), len(now.Boot) > 0 && bootorder.Overwritten(s.Active, s.Config)
@@ -270,7 +258,7 @@ func (d Devices) On(s State, p *v1alpha1.MachineParameters, defaults Defaults, g
 	return now, nil
 }
 
-// clone has maps of its own, that entries can be added to.
+// clone returns a copy whose maps can be changed.
 func (d Devices) clone() Devices {
 	d.Disks, d.CDROMs, d.Networks = cloned(d.Disks), cloned(d.CDROMs), cloned(d.Networks)
 	d.PCI, d.USB, d.VirtioFS = cloned(d.PCI), cloned(d.USB), cloned(d.VirtioFS)
@@ -289,8 +277,7 @@ func cloned[V any](m map[string]V) map[string]V {
 	return maps.Clone(m)
 }
 
-// record notes what the VM has of the entries' devices, and the removal policies that
-// the lists declare.
+// record records what the VM has of the entries' devices, and the removal policies that the lists declare.
 func (d Devices) record(s State, p *v1alpha1.MachineParameters, generation int64) {
 	for name, device := range d.Disks {
 		if _, there := s.Config[device]; there {
@@ -317,7 +304,7 @@ func (d Devices) record(s State, p *v1alpha1.MachineParameters, generation int64
 	}
 }
 
-// recordOptions notes the options of a disk that was not made for the list.
+// recordOptions records the options of a disk that was not created for the list.
 func (d Devices) recordOptions(name, value string) {
 	disk, err := proxmox.ParseDisk(value)
 	if err != nil || d.Made[listDisks+"/"+name] {
@@ -331,8 +318,7 @@ func (d Devices) recordOptions(name, value string) {
 	}
 }
 
-// recordFirmware notes the disks of the firmware that a VM has, as long as the spec
-// wants them.
+// recordFirmware records the disks of the firmware that a VM has, as long as the spec declares them.
 func (d Devices) recordFirmware(p *v1alpha1.MachineParameters, config Config) {
 	wanted := map[string]bool{}
 	for _, f := range firmware(p) {
@@ -348,8 +334,8 @@ func (d Devices) recordFirmware(p *v1alpha1.MachineParameters, config Config) {
 	}
 }
 
-// recordMACs notes the MAC addresses of the interfaces that a VM has. That of one which
-// is gone is forgotten once another interface has it.
+// recordMACs records the MAC addresses of the interfaces that a VM has. It forgets the address of an interface that no longer exists once another
+// interface has that address.
 func (d Devices) recordMACs(config Config) {
 	for name, last := range d.MACs {
 		if config.mac(d.Networks[name]) == "" && config.hasMAC(last) {
@@ -363,8 +349,7 @@ func (d Devices) recordMACs(config Config) {
 	}
 }
 
-// release drops the devices of entries off the lists that the VM no longer has: what
-// takes their place later is not theirs.
+// release removes the devices of entries off the lists that the VM no longer has. A later device in the same place is not theirs.
 func (d Devices) release(s State, p *v1alpha1.MachineParameters) {
 	all := s.all()
 	for _, l := range d.lists(p) {
@@ -375,10 +360,10 @@ func (d Devices) release(s State, p *v1alpha1.MachineParameters) {
 	}
 }
 
-// mostMACs is how many MAC addresses of interfaces that are gone are kept.
+// mostMACs is the maximum number of MAC addresses that are kept of removed interfaces.
 const mostMACs = 32
 
-// forget forgets what is known of entries off the lists that nothing is left of.
+// forget deletes what is recorded for entries off the lists of which nothing is left.
 func (d Devices) forget(s State) {
 	all := s.all()
 	maps.DeleteFunc(d.Volumes, func(name, volume string) bool { return d.Disks[name] == "" && all.Holder(volume) == "" })
@@ -403,8 +388,7 @@ func (d Devices) forget(s State) {
 	maps.DeleteFunc(d.Seen, func(name string, _ bool) bool { return !strings.HasPrefix(name, "/") && !known[listDisks+"/"+name] })
 }
 
-// forgetMACs forgets the MAC addresses of interfaces that were to be destroyed, and the oldest of those beyond the
-// most that are kept.
+// forgetMACs forgets the MAC addresses of interfaces that were to be destroyed, and the oldest of those beyond the maximum.
 func (d Devices) forgetMACs() {
 	var gone []string
 	for name := range d.MACs {
@@ -425,7 +409,7 @@ func (d Devices) forgetMACs() {
 	}
 }
 
-// FirmwareKey returns the name by which Seen has a disk of the firmware: no disk of a spec is called so.
+// FirmwareKey returns the key in Seen of a disk of the firmware. No disk of a spec can have that name.
 func FirmwareKey(device string) string { return "/" + device }
 
 // drives returns the devices of disks and of removable media that entries have.
@@ -440,13 +424,12 @@ func (d Devices) drives() map[string]string {
 	return all
 }
 
-// all returns all assignments, by sort of device.
+// all returns all assignments, by type of device.
 func (d Devices) all() []map[string]string {
 	return []map[string]string{d.Disks, d.CDROMs, d.Networks, d.PCI, d.USB, d.VirtioFS}
 }
 
-// Retained returns the devices of entries that have left their list and that stay
-// attached.
+// Retained returns the devices that stay attached although their entries have left their lists.
 func (d Devices) Retained() []Retained {
 	var found []Retained
 	for _, l := range d.lists(&v1alpha1.MachineParameters{}) {

@@ -27,8 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// templateConfig is a configuration as a template has it: the boot disk is not the first
-// by its number.
+// templateConfig returns a configuration of a template whose boot disk is not the first by its number.
 func templateConfig() Config {
 	return Config{
 		"scsi0": "local-lvm:base-9000-disk-1,size=8G",

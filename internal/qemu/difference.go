@@ -27,13 +27,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Difference is what separates a VM's configuration from the desired one.
+// A Difference holds the changes from a VM's configuration to the desired one.
 type Difference struct {
 	// Set and Delete are the options to change.
 	Set    proxmox.Params
 	Delete []string
 
-	// Allocates is true when the change makes disks, which takes a task.
+	// Allocates is true when the change creates disks, which PVE does in a task.
 	Allocates bool
 }
 
@@ -55,7 +55,7 @@ func (d Difference) Within(whole Difference) bool {
 // Empty reports whether nothing differs.
 func (d Difference) Empty() bool { return len(d.Set) == 0 && len(d.Delete) == 0 }
 
-// After returns a configuration with the change made as it is sent.
+// After returns a configuration after the change.
 func (d Difference) After(config Config) Config {
 	after := Config{}
 	maps.Copy(after, config)
@@ -84,15 +84,14 @@ func (d Desired) Difference(config Config) Difference {
 	diff.Delete = append(diff.Delete, d.detached(config)...)
 	d.cloudInitDrive(config, &diff)
 	d.boot(config, &diff)
-	if config.protected() { // Its disks go once it no longer is.
+	if config.protected() { // Its disks can be removed once the VM is no longer protected.
 		diff.Delete = slices.DeleteFunc(diff.Delete, IsDisk)
 	}
 	slices.Sort(diff.Delete)
 	return diff
 }
 
-// detached returns the devices of entries that the spec no longer lists. PVE keeps
-// the disks as unused ones.
+// detached returns the devices of entries that the spec no longer lists. PVE keeps their disks as unused disks.
 func (d Desired) detached(config Config) []string {
 	gone := d.Devices.removed(d.MachineParameters)
 	maps.DeleteFunc(gone.Disks, func(_, device string) bool {
@@ -118,7 +117,7 @@ func (d Desired) detached(config Config) []string {
 	return options
 }
 
-// leaving returns the disks that are volumes which are to leave the VM. One that the spec names by its volume stays.
+// leaving returns the devices with volumes that are to leave the VM, except those whose entry names the volume instead of a Volume.
 func (d Desired) leaving(config Config) []string {
 	return slices.DeleteFunc(config.Drives(), func(device string) bool {
 		volume := config.Volume(device)
@@ -128,8 +127,7 @@ func (d Desired) leaving(config Config) []string {
 	})
 }
 
-// Pending returns the changes of what the spec declares that are yet to take effect.
-// Those that others have made are not among them.
+// Pending returns the pending changes of what the spec declares. It leaves out pending changes of others.
 func (d Desired) Pending(s State) []proxmox.PendingValue {
 	declared := map[string]bool{}
 	for _, o := range d.options() {
@@ -153,8 +151,8 @@ func (d Desired) Pending(s State) []proxmox.PendingValue {
 	return slices.DeleteFunc(slices.Clone(s.Pending), func(p proxmox.PendingValue) bool { return !declared[p.Key] })
 }
 
-// Predict returns what a difference does to the options of a VM that does not run: what PVE says of them then, and
-// whether that is known. What it allocates or generates is not.
+// Predict returns the options of a stopped VM after a difference, as PVE reports them, and whether they are known. Values that PVE allocates or generates
+// are not.
 func (d Difference) Predict(values []proxmox.PendingValue) ([]proxmox.PendingValue, bool) {
 	if d.Allocates {
 		return nil, false
@@ -191,7 +189,7 @@ func (d Difference) Predict(values []proxmox.PendingValue) ([]proxmox.PendingVal
 	return out, true
 }
 
-// madeUp reports whether PVE sets the value of an option by itself.
+// madeUp reports whether PVE generates the value of an option.
 func madeUp(option string) bool {
 	all := []string{"efidisk", "tpmstate", "unused", "vmgenid", "lock", "template"}
 	return slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(option, s) })

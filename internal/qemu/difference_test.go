@@ -26,8 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// desiredOf is a desired VM that is ours, with devices assigned as for a VM that
-// has the configuration.
+// desiredOf returns a desired VM with our identity, with devices assigned as for a VM that has the configuration.
 func desiredOf(t *testing.T, p v1alpha1.MachineParameters, before Devices, config Config) Desired {
 	t.Helper()
 	d := Desired{
@@ -42,15 +41,14 @@ func desiredOf(t *testing.T, p v1alpha1.MachineParameters, before Devices, confi
 	return d
 }
 
-// assigned are the devices of a spec where the provider has made all that there were
-// before.
+// assigned returns the devices of a spec if the provider has created all previous devices.
 func assigned(p *v1alpha1.MachineParameters, before Devices, config Config) (Devices, error) {
 	before = madeByUs(before)
 	before.leave(State{Config: config, Active: config}, p, 1)
 	return before.Assign(p, config)
 }
 
-// madeByUs are devices all of which the provider has made.
+// madeByUs returns devices that the provider has all created.
 func madeByUs(d Devices) Devices {
 	d = d.clone()
 	for _, l := range d.lists(&v1alpha1.MachineParameters{}) {
@@ -61,7 +59,7 @@ func madeByUs(d Devices) Devices {
 	return d
 }
 
-// our is a configuration with our identity.
+// our returns a configuration with our identity.
 func our(config Config) Config {
 	config["smbios1"] = "uuid=" + ourUUID
 	return config

@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
-// diskParts returns the properties of a disk besides its volume and size.
+// diskParts returns the properties of a disk except its volume and size.
 func diskParts(k *v1alpha1.MachineDisk) []part {
 	return slices.Concat([]part{
 		{key: "cache", Codec: codec.Texts(&k.Cache), absent: "none"},
@@ -56,7 +56,7 @@ func diskParts(k *v1alpha1.MachineDisk) []part {
 	}, geometryParts(k.Geometry), limitParts(k.Limits))
 }
 
-// onBuses are the properties that disks on some buses have only.
+// onBuses holds the properties that only disks on some buses have.
 //
 //nolint:gochecknoglobals // A constant.
 var onBuses = map[string][]string{
@@ -64,7 +64,7 @@ var onBuses = map[string][]string{
 	"scsiblock": {"scsi"}, "ssd": {"ide", "sata", "scsi"}, "vendor": {"scsi"}, "wwn": {"ide", "sata", "scsi"},
 }
 
-// busRejections rejects properties that the disk is to get and that none on its bus has.
+// busRejections rejects new properties that no disk on the bus can have.
 func busRejections(device, now string, k v1alpha1.MachineDisk) []string {
 	disk, err := proxmox.ParseDisk(now)
 	if err != nil {
@@ -115,8 +115,8 @@ func limitParts(l *v1alpha1.MachineDiskLimits) []part {
 	}
 }
 
-// diskOption returns the option of a disk. One that the VM does not have is attached or made, as newDisk says. What was declared before, and is no more,
-// is withdrawn.
+// diskOption returns the option of a disk. A disk that the VM does not have is attached or created, see newDisk. Properties that were declared before and
+// no longer are get their former values.
 func diskOption(device string, k v1alpha1.MachineDisk, declaredBefore map[string]string, newDisk func() proxmox.Disk) Option {
 	parts := withdrawn(diskParts(&k), declaredBefore)
 	others := undeclaredParts("file", parts)
@@ -133,8 +133,8 @@ func diskOption(device string, k v1alpha1.MachineDisk, declaredBefore map[string
 	}}
 }
 
-// newDisk returns a disk to attach, or to allocate on its storage or the default one:
-// storage:GiB, or storage:0 for one that gets the size of what it is filled from.
+// newDisk returns a disk to attach, or to allocate on its storage or the default one: storage:GiB, or storage:0 for a disk that gets the size of its
+// content.
 func (d Desired) newDisk(k v1alpha1.MachineDisk) proxmox.Disk {
 	if volume := d.existingVolume(k); volume != "" {
 		disk, err := proxmox.ParseDisk(returningDisk(d.Devices, k.Name))
@@ -154,15 +154,13 @@ func (d Desired) newDisk(k v1alpha1.MachineDisk) proxmox.Disk {
 	return disk
 }
 
-// awaitsVolume reports whether a disk is a Volume that the VM is not known to have. Until it
-// is, nothing is done about the disk.
+// awaitsVolume reports whether a disk belongs to a Volume that the VM is not known to have. Until it is known, the disk is not changed.
 func awaitsVolume(k v1alpha1.MachineDisk) bool {
 	return k.VolumeRef != nil && ptr.Deref(k.Volume, "") == ""
 }
 
-// existingVolume returns the volume that a disk is attached with: the one that it had before,
-// or that the spec names. It is empty for a disk that is created again. That of a Volume is never one
-// which it had before: the name may be another disk's by now.
+// existingVolume returns the volume with which a disk is attached: the one that it had before, or the one that the spec names. It is empty for a disk that
+// is created again. The disk of a Volume never uses its former volume ID, because another disk may have that name now.
 func (d Desired) existingVolume(k v1alpha1.MachineDisk) string {
 	if k.VolumeRef != nil {
 		return ptr.Deref(k.Volume, "")
@@ -178,7 +176,7 @@ func SizeOf(k v1alpha1.MachineDisk) proxmox.Size {
 	}
 	s, err := proxmox.ParseSize(strings.TrimSuffix(*k.Size, "i"))
 	if err != nil {
-		return 0 // Admission lets nothing else pass.
+		return 0 // Admission accepts nothing else.
 	}
 	return s
 }

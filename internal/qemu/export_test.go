@@ -22,7 +22,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// What the tests of what imports the package share with those of the package itself.
+// Functions that the tests of importing packages share with those of the package itself.
 //
 //nolint:gochecknoglobals // Functions.
 var (
@@ -35,21 +35,21 @@ var (
 	Stored          = stored
 )
 
-// A RandomSpec makes specs and configurations up.
+// A RandomSpec generates specs and configurations.
 type RandomSpec struct{ randomSpec }
 
-// NewRandomSpec returns one that makes up the same for the same seed.
+// NewRandomSpec returns a RandomSpec that generates the same for the same seed.
 func NewRandomSpec(seed uint64) RandomSpec {
 	return RandomSpec{randomSpec{rand.New(rand.NewPCG(seed, 2))}}
 }
 
-// Spec made up.
+// Spec returns a generated spec.
 func (g RandomSpec) Spec() v1alpha1.MachineParameters { return g.spec() }
 
-// Config made up.
+// Config returns a generated configuration.
 func (g RandomSpec) Config() Config { return g.config() }
 
-// Told are the options that a spec asks for, and the devices that it names.
+// Told returns the options that a spec declares, and the devices that it names.
 func (d Desired) Told(config Config) map[string]bool {
 	told := map[string]bool{
 		"boot": d.BootOrder != nil, "smbios1": true, config.CloudInitDrive(): d.CloudInit != nil, EFIDevice: d.EFIDisk != nil, TPMDevice: d.TPM != nil,

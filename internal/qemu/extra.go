@@ -26,11 +26,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// extraOptions returns the options of the spec that have no field.
+// extraOptions returns the options of the spec without a field.
 func extraOptions(p *v1alpha1.MachineParameters) []Option {
 	var options []Option
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
-		value := strings.TrimSpace(string(p.ExtraConfig[name])) // As PVE keeps it.
+		value := strings.TrimSpace(string(p.ExtraConfig[name])) // This is how PVE stores it.
 		options = append(options, Option{Name: name, absent: fields.ExtraOf(name).Absent, Want: codec.Fixed(&value).Want, same: sameExtra(fields.ExtraOf(name))})
 	}
 	return options

@@ -34,28 +34,28 @@ const (
 	TPMDevice = "tpmstate0"
 )
 
-// A firmwareDisk is a disk of the VM's firmware as the spec wants it.
+// A firmwareDisk is a disk of the VM's firmware that the spec declares.
 type firmwareDisk struct {
 	device, field   string
 	enabled         *bool
 	storage, format *string
 
-	// made are the parts that are decided when the disk is made.
+	// made are the parts that are set when the disk is created.
 	made []decided
 
 	// changeable are the parts that may change later.
 	changeable []part
 }
 
-// A decided part of a disk cannot change.
+// A decided part of a disk cannot be changed.
 type decided struct {
 	part
 
-	// initial is the value of a new disk if the spec has none.
+	// initial is the value of a new disk if the spec sets none.
 	initial string
 }
 
-// firmware disks that the spec declares.
+// firmware returns the firmware disks that the spec declares.
 func firmware(p *v1alpha1.MachineParameters) []firmwareDisk {
 	var disks []firmwareDisk
 	if p.EFIDisk != nil {
@@ -85,7 +85,7 @@ func tpmDisk(t *v1alpha1.MachineTPM) firmwareDisk {
 	}
 }
 
-// certificates are those of 2023, whatever PVE writes once it has enrolled them.
+// certificates returns the codec of a field for the certificates of 2023, which PVE renames once it has enrolled them.
 func certificates(field **string) codec.Codec {
 	c := codec.Texts(field)
 	read := c.Read
@@ -100,7 +100,7 @@ func certificates(field **string) codec.Codec {
 
 func (f firmwareDisk) wanted() bool { return f.enabled == nil || *f.enabled }
 
-// option returns the option of the disk. PVE decides about its size, whatever is asked for.
+// option returns the option of the disk. PVE determines the size, whatever is requested.
 func (f firmwareDisk) option(defaultStorage string) Option {
 	others := undeclaredParts("file", f.changeable)
 	return Option{Name: f.device, same: sameFirmware, allocates: true, others: others, Want: unless(f.enabled, func(now string) (string, bool) {
@@ -124,8 +124,7 @@ func (f firmwareDisk) create(defaultStorage string) proxmox.Disk {
 	return d
 }
 
-// sameFirmware knows that PVE writes 2023k once it has enrolled the certificates
-// that 2023 asks for.
+// sameFirmware treats 2023 and 2023k as equal, because PVE writes 2023k once it has enrolled the certificates of 2023.
 func sameFirmware(a, b string) bool {
 	x, errX := proxmox.ParseDisk(a)
 	y, errY := proxmox.ParseDisk(b)
@@ -138,7 +137,7 @@ func sameFirmware(a, b string) bool {
 	return x.Equal(y)
 }
 
-// rejections returns what cannot be had of a disk that is there, or that is not.
+// rejections returns what the spec asks of the disk and cannot have, for an existing disk or a new one.
 func (f firmwareDisk) rejections(now, defaultStorage string) []string {
 	d, err := proxmox.ParseDisk(now)
 	switch {

@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 )
 
-// foundConfigs are VMs as one finds them, by name.
+// foundConfigs returns VMs as they are found in real clusters, by name.
 func foundConfigs(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	all, err := qemutest.Configs()
@@ -33,8 +33,8 @@ func foundConfigs(t *testing.T) map[string]map[string]string {
 	return all
 }
 
-// What is found is read and, but for what PVE itself would write in another way,
-// written unchanged; no part of it is taken for something to change or to refuse.
+// TestFoundConfigs checks that these configurations are read and, except for what PVE itself would write in another form, written unchanged, and that no
+// part of them causes a change or a rejection.
 func TestFoundConfigs(t *testing.T) {
 	rewritten := map[string]string{
 		"cloud efidisk0": "local-zfs:vm-104-disk-0,efitype=4m,size=1M",
@@ -61,7 +61,7 @@ func TestFoundConfigs(t *testing.T) {
 	}
 }
 
-// Whatever a VM has been told of its memory and cores is not refused while it stays.
+// TestNothingRefusedThatStays checks that the memory and cores that a VM already has are not rejected while they stay.
 func TestNothingRefusedThatStays(t *testing.T) {
 	config := Config{"memory": "3000", "balloon": "4096", "hotplug": "disk memory", "cores": "1", "vcpus": "3"}
 	spec := v1alpha1.MachineParameters{Memory: quantity("3000Mi"), CPU: &v1alpha1.MachineCPU{Cores: new(int32(1))}}
@@ -89,7 +89,7 @@ func TestAgentOfConfig(t *testing.T) {
 	}
 }
 
-// A volume is in use in whatever form it stands there.
+// TestUsesOfConfig checks that a volume counts as used in whatever form it is written.
 func TestUsesOfConfig(t *testing.T) {
 	const volume = "local:iso/x.iso"
 	for value, want := range map[string]string{

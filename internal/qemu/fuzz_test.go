@@ -33,9 +33,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
-// stored is the configuration that PVE stores when a change is sent to a VM that
-// does not run: volumes allocated, MAC addresses made up, options in PVE's own
-// order, detached disks unused and out of the boot order.
+// stored returns the configuration that PVE stores after a change was sent to a stopped VM: volumes are allocated, MAC addresses are generated, options
+// are in PVE's own order, and detached disks are unused and not in the boot order.
 func stored(t *testing.T, config Config, d Difference) Config {
 	t.Helper()
 	after := maps.Clone(config)
@@ -69,7 +68,7 @@ func stored(t *testing.T, config Config, d Difference) Config {
 	return after
 }
 
-// withoutDevice is a boot order after a device was detached.
+// withoutDevice returns a boot order after a device was detached.
 func withoutDevice(boot, device string) string {
 	order := slices.DeleteFunc(bootorder.Devices(boot), func(d string) bool { return d == device })
 	if len(order) == 0 {
@@ -104,7 +103,7 @@ func canonical(t *testing.T, name, value string) string {
 	return value
 }
 
-// coherent reports whether PVE takes the limits of a disk together.
+// coherent reports whether PVE accepts the limits of a disk together.
 func coherent(p propertystring.Properties) bool {
 	for key, needed := range map[string]string{
 		"mbps_max": "mbps", "mbps_rd_max": "mbps_rd", "mbps_wr_max": "mbps_wr",
@@ -118,7 +117,7 @@ func coherent(p propertystring.Properties) bool {
 	return !p.Has("mbps") || !p.Has("mbps_rd") && !p.Has("mbps_wr")
 }
 
-// canonicalDisk has its volume and size, and its options in order.
+// canonicalDisk returns a disk with its volume and size, and its options in order.
 func canonicalDisk(t *testing.T, name, value string) string {
 	t.Helper()
 	d, err := proxmox.ParseDisk(value)
@@ -143,8 +142,7 @@ func canonicalDisk(t *testing.T, name, value string) string {
 	return sorted.String()
 }
 
-// FuzzDifference makes up a spec and a VM, brings the VM to the spec, and then
-// to a second spec, in one round each, or two if the VM was protected.
+// FuzzDifference generates a spec and a VM, changes the VM to the spec, and then to a second spec, in one round each, or two if the VM was protected.
 func FuzzDifference(f *testing.F) {
 	for seed := range uint64(300) {
 		f.Add(seed)
@@ -160,7 +158,7 @@ func FuzzDifference(f *testing.F) {
 			p := g.spec()
 			for i, k := range p.Disks {
 				if kept.Disks[k.Name] != "" {
-					p.Disks[i].Type = nil // Admission does not let it change.
+					p.Disks[i].Type = nil // Admission does not allow it to change.
 				}
 			}
 			for i, c := range p.CDROMs {
@@ -174,7 +172,7 @@ func FuzzDifference(f *testing.F) {
 			d := desiredOf(t, p, kept, config)
 			diff := d.Difference(config)
 			after := stored(t, config, diff)
-			if config.protected() { // Disks can be detached once it is lifted.
+			if config.protected() { // Disks can be detached once the protection is removed.
 				after = stored(t, after, d.Difference(after))
 			}
 			if again := d.Difference(after); !again.Empty() {
@@ -199,7 +197,7 @@ func FuzzDifference(f *testing.F) {
 	})
 }
 
-// checkKept fails if a change touched a device that it must leave alone.
+// checkKept fails if a change affected a device that it must leave alone.
 func checkKept(t *testing.T, d Desired, before, after Config) {
 	t.Helper()
 	gone := d.Devices.removed(d.MachineParameters)
@@ -251,7 +249,7 @@ func checkVolume(t *testing.T, device, was, is string) {
 	}
 }
 
-// checkMedium fails if a drive of media has become something else.
+// checkMedium fails if a drive of media has become a different device.
 func checkMedium(t *testing.T, device, was, is string) {
 	t.Helper()
 	before, after := Config{device: was}, Config{device: is}
@@ -260,8 +258,7 @@ func checkMedium(t *testing.T, device, was, is string) {
 	}
 }
 
-// FuzzDevices reads any annotation without a panic, and what it wrote itself as
-// it was.
+// FuzzDevices checks that any annotation is read without a panic, and that an annotation of the provider is read back unchanged.
 func FuzzDevices(f *testing.F) {
 	for _, s := range []string{"", "{}", `{"disks":{"a":"scsi0"},"networks":{"x":"net0"}}`, "null", "[]", `{"disks":1}`} {
 		f.Add(s)
@@ -278,7 +275,7 @@ func FuzzDevices(f *testing.F) {
 	})
 }
 
-// FuzzUnmark leaves what people wrote as it is.
+// FuzzUnmark checks that the text of users stays unchanged.
 func FuzzUnmark(f *testing.F) {
 	for _, s := range []string{"", "a", "a\n", "# x\n\ny", markerStart, markerEnd, "<!-- x -->"} {
 		f.Add(s)

@@ -22,7 +22,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// TestHanded follows the disk of a Volume that a VM has, or may have, while its Volume is gone.
+// TestHanded follows the disk of a Volume that a VM has, or may have, while its Volume does not exist.
 func TestHanded(t *testing.T) {
 	const disk, other = "lvm:vm-100-disk-1", "lvm:vm-100-disk-2"
 	entry := v1alpha1.MachineDisk{Name: "data", Device: new("scsi5"), VolumeRef: &v1alpha1.VolumeReference{Name: "v"}}
@@ -120,7 +120,7 @@ func TestHanded(t *testing.T) {
 	}
 }
 
-// TestHandedAmong has the disk of a Volume that is gone be each device that it may be.
+// TestHandedAmong checks each device that may be the disk of a deleted Volume.
 func TestHandedAmong(t *testing.T) {
 	const disk, other = "lvm:vm-100-disk-1", "lvm:vm-100-disk-2"
 	handed := VolumeDisks{"v": {Device: "scsi5", Volume: disk}}

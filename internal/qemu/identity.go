@@ -23,47 +23,43 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// An Identity is what makes a VM a resource's: the VMID says where to look, the UUID
-// proves that the VM there is the one.
+// An Identity identifies the VM of a resource: the VMID shows where to look, and the UUID proves that the VM there is the right one.
 type Identity struct {
 	VMID int
 	UUID string
 }
 
-// NoUUID is why a VM cannot be adopted that does not say its UUID, and what to do.
+// NoUUID is the reason why a VM without a UUID cannot be adopted, and what to do.
 const NoUUID = "it has no SMBIOS UUID that would prove it to be the same one later: " +
 	"set one with qm set --smbios1 uuid=…, which the guest sees after a restart"
 
-// A Proof is the answer to whether a VM is a resource's.
+// A Proof is the result of the check whether a VM belongs to a resource.
 type Proof int
 
 const (
-	// Foreign VMs are somebody else's. They are never written to.
+	// Foreign VMs belong to others. They are never changed.
 	Foreign Proof = iota
 
-	// Unproven VMs are being created, so that they do not show their identity
-	// yet. They are left alone until they do.
+	// Unproven VMs are being created and do not show their identity yet. They are left alone until they do.
 	Unproven
 
-	// Ours was created or adopted by the resource.
+	// Ours is a VM that the resource created or adopted.
 	Ours
 )
 
-// A clone gets a random UUID from PVE. Until it has its own, this comment in its
-// description proves whose it is; PVE shows comments nowhere.
+// PVE gives a clone a random UUID. Until the clone has its own, this comment in its description proves its owner. PVE never displays comments.
 const (
 	markerStart = "<!-- provider-proxmox: uuid="
 	markerEnd   = " -->"
 )
 
-// marker returns what proves a clone ours before it has its UUID.
+// marker returns the text that proves the ownership of a clone before it has its UUID.
 func (id Identity) marker() string { return markerStart + id.UUID + markerEnd }
 
-// longestDescription that PVE takes, in bytes.
+// longestDescription is the maximum length of a description in PVE, in bytes.
 const longestDescription = 8192
 
-// Mark adds the marker to a description, in place of any that it has, and of all
-// of one that leaves no room.
+// Mark adds the marker to a description in place of any that it has. If the description leaves no room, the marker replaces all of it.
 func (id Identity) Mark(description string) string {
 	description = strings.TrimRight(Unmark(description), "\n")
 	if description == "" || len(description)+len(id.marker()) >= longestDescription {
@@ -82,7 +78,7 @@ func Unmark(description string) string {
 	return Unmark(strings.TrimRight(before, "\n") + strings.TrimRight(after, "\n"))
 }
 
-// Prove reports whether a VM with this configuration is the resource's.
+// Prove reports whether a VM with this configuration belongs to the resource.
 func (id Identity) Prove(config Config) Proof {
 	switch has := config.UUID(); {
 	case id.UUID == "":
@@ -95,8 +91,8 @@ func (id Identity) Prove(config Config) Proof {
 	return Foreign
 }
 
-// ProveState reports whether a VM in this state is the resource's. A marker that is in force counts although it is to go: of a change that
-// fails halfway, Proxmox VE keeps a part pending, which may be the new description without the UUID.
+// ProveState reports whether a VM in this state belongs to the resource. A marker in force counts even if its removal is pending: if a change fails
+// halfway, Proxmox VE keeps a part of it pending, which may be the new description without the UUID.
 func (id Identity) ProveState(s State) Proof {
 	if id.UUID != "" && strings.Contains(s.Active["description"], id.marker()) {
 		return Ours
@@ -107,17 +103,16 @@ func (id Identity) ProveState(s State) Proof {
 // stubMarker marks the VMs that have the disks of Volumes while no Machine has them.
 const stubMarker = "<!-- provider-proxmox: stub VM of a volume -->"
 
-// MarkStub adds to a description what marks the stub VM of a Volume.
+// MarkStub adds the marker of a Volume's stub VM to a description.
 func MarkStub(description string) string { return description + "\n" + stubMarker }
 
-// NotStub is why a stub VM is no Machine.
+// NotStub is the reason why a stub VM cannot belong to a Machine.
 const NotStub = "it is the stub VM of a Volume, which has the disk while no Machine has it and is never started"
 
 // Stub reports whether the VM is the stub VM of a Volume.
 func (c Config) Stub() bool { return strings.Contains(c["description"], stubMarker) }
 
-// options returns the options that carry the identity: the UUID, and the description without the
-// marker, unless the spec declares one.
+// options returns the options that carry the identity: the UUID, and the description without the marker, unless the spec declares a description.
 func (id Identity) options(description *string, smbios *v1alpha1.MachineSMBIOS) []Option {
 	return []Option{
 		smbiosOption(id.UUID, smbios),

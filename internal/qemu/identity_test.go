@@ -30,7 +30,7 @@ const (
 	otherUUID = "99999999-2222-4333-8444-55555555555f"
 )
 
-// Of a change that failed halfway, the description without the marker may be pending, and the UUID not.
+// TestProveState checks a change that failed halfway. The description without the marker may be pending, and the UUID not.
 func TestProveState(t *testing.T) {
 	id := Identity{VMID: 100, UUID: ourUUID}
 	marked, other := "full\n"+id.marker(), Config{"smbios1": "uuid=" + otherUUID, "description": "full"}

@@ -27,12 +27,12 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// imageRemedy says how an entry is told from the disk that the image has filled. A device does not tell it: a new VM would have the image
-// there.
+// imageRemedy is how to distinguish an entry from the disk that the image has filled. Setting its device does not help, because on a new VM the image
+// would fill that device.
 const imageRemedy = `set its volume to "" for a new one, or list the entry of the other before it`
 
-// ImageDisk returns the entry of disks that the image of the spec fills on a new VM: the one that the image names, or the first that
-// has no other content. It is empty if there is none.
+// ImageDisk returns the entry of disks that the image of the spec fills on a new VM: the entry that the image names, or the first without other content.
+// It is empty if there is none.
 func ImageDisk(p *v1alpha1.MachineParameters) string {
 	if p.Image == nil {
 		return ""
@@ -46,8 +46,8 @@ func ImageDisk(p *v1alpha1.MachineParameters) string {
 	return p.Disks[i].Name
 }
 
-// WithImage returns the parameters with the image as what fills its disk on a new VM. The volume is that
-// of an Image which the spec names, and empty while it is not known.
+// WithImage returns the parameters with the image as the content of its disk on a new VM. The volume is that of an Image which the spec names, and empty
+// while it is not known.
 func WithImage(p *v1alpha1.MachineParameters, volume string) *v1alpha1.MachineParameters {
 	if p.Image == nil || cmp.Or(p.Image.Volume, volume) == "" {
 		return p
@@ -64,8 +64,8 @@ func WithImage(p *v1alpha1.MachineParameters, volume string) *v1alpha1.MachinePa
 	return &out
 }
 
-// Refilled returns the parameters with the image as what fills the disk of a VM that exists, if the disk which it has filled is gone, and
-// an entry is in its place.
+// Refilled returns the parameters with the image as the content of a disk of an existing VM, if the disk that it has filled no longer exists and an entry
+// replaces it.
 func Refilled(p *v1alpha1.MachineParameters, d Devices, volume string, have Config) *v1alpha1.MachineParameters {
 	if !(filling{Devices: &d, p: p, have: have}).due() {
 		return p
@@ -73,14 +73,14 @@ func Refilled(p *v1alpha1.MachineParameters, d Devices, volume string, have Conf
 	return WithImage(p, volume)
 }
 
-// A filling is the disk of a VM that the image of the spec fills, or has filled.
+// A filling determines the disk of a VM that the image of the spec fills, or has filled.
 type filling struct {
 	*Devices
 	p    *v1alpha1.MachineParameters
 	have Config
 }
 
-// due reports whether the VM is to get the disk.
+// due reports whether the VM is still to get the disk.
 func (f filling) due() bool {
 	device := f.Disks[ImageDisk(f.p)]
 	return device != "" && f.Source.Image && slices.Index(f.Source.Disks, device) == 0 && f.have[device] == ""
@@ -99,8 +99,7 @@ func imageRejections(d Desired, config Config) []string {
 	return nil
 }
 
-// follow notes which disk it is, of a VM that nothing is noted of, and where disks have gone that the VM came with and
-// that were attached again elsewhere.
+// follow determines the disk if none is recorded for the VM, and records where source disks are attached now if they were attached again elsewhere.
 func (f filling) follow() {
 	if f.assigned && f.p.Image != nil && !f.Source.Image && len(f.Disks)+len(f.Volumes) > 0 {
 		f.set(f.likely())
@@ -112,8 +111,8 @@ func (f filling) follow() {
 	}
 }
 
-// likely returns the disk that the image has most likely filled, of a VM that nothing is noted of: that of the entry which the image names,
-// the one that the VM boots from, or that of the first entry. It is empty if none is left.
+// likely returns the disk that the image has most likely filled, for a VM without a record: that of the entry which the image names, the one that the VM
+// boots from, or that of the first entry. It is empty if none is left.
 func (f filling) likely() string {
 	boot := f.have.bootDisk()
 	if !has(f.Disks, boot) {
@@ -129,7 +128,7 @@ func (f filling) likely() string {
 	return cmp.Or(f.Disks[ptr.Deref(f.p.Image.Disk, "")], boot, f.Disks[ImageDisk(f.p)], cmp.Or(unused...), cmp.Or(f.Source.Disks...))
 }
 
-// set notes which disk it is: the first of those that the VM came with.
+// set records the disk as the first of the source disks.
 func (f filling) set(device string) {
 	f.Source.Image = true
 	if device == "" {
@@ -139,7 +138,7 @@ func (f filling) set(device string) {
 	f.Source.Disks = append([]string{device}, rest...)
 }
 
-// note notes which disk it becomes: on a new VM, and in place of one that is gone.
+// note records the disk that the image fills on a new VM, or in place of a disk that no longer exists.
 func (f filling) note(before Devices) {
 	device := f.Disks[ImageDisk(f.p)]
 	switch {
@@ -153,7 +152,7 @@ func (f filling) note(before Devices) {
 	}
 }
 
-// at returns where the VM has a disk that it came with, or the option of an unused disk; empty if it is gone.
+// at returns the device or the unused disk at which the VM has a source disk, or nothing if it no longer exists.
 func (f filling) at(device string) string {
 	if _, there := f.withLeaving(f.have)[device]; there {
 		return device
@@ -168,7 +167,7 @@ func (f filling) at(device string) string {
 	return ""
 }
 
-// besideImage returns an error for an entry that names the device of a new disk, and that the image would fill on a new VM: here it has
+// besideImage returns an error for an entry that names the device of a new disk if the image would fill that device on a new VM. On this VM, the image has
 // filled another one.
 func (l deviceList) besideImage(e listEntry, d Devices, have Config) error {
 	if l.name != listDisks || e.name != l.image || len(l.source) == 0 || l.source[0] == e.device || d.Volumes[e.name] != "" {

@@ -36,43 +36,42 @@ const (
 
 // A deviceList is a list of the spec whose entries are devices of the VM.
 type deviceList struct {
-	// name of the list in the spec, and what messages call an entry.
+	// name of the list in the spec, and the name of an entry in messages.
 	name, what string
 
-	// declared is false for a list that the spec leaves out. Nothing is changed then.
+	// declared is false for a list that is absent from the spec. Then nothing is changed.
 	declared bool
 
 	entries []listEntry
 
-	// devices by the name of the entry.
+	// devices of the entries, by name.
 	devices map[string]string
 
-	// source are the devices of the sort that the VM came with.
+	// source holds the devices of the type that the VM came with.
 	source []string
 
-	// filled is true if the first of source is what the image of the spec has filled. image is the entry that it fills on a new VM then; empty
-	// if there is none.
+	// filled is true if the image of the spec has filled the first of source. Then image is the entry that it fills on a new VM, or empty if there is none.
 	filled bool
 	image  string
 
-	// suits reports whether an option of a VM is a device of the sort.
+	// suits reports whether an option of a VM is a device of the type.
 	suits func(device string, config Config) bool
 }
 
-// A listEntry is what an entry of a list asks for its device.
+// A listEntry holds what an entry of a list asks of its device.
 type listEntry struct {
 	name string
 
-	// device and bus that the spec names; empty if it leaves them open.
+	// device and bus that the spec names. They are empty if it does not name them.
 	device, bus string
 
-	// volume that the spec names for a disk; empty for a new one.
+	// volume that the spec names for a disk. It is empty for a new one.
 	volume *string
 
-	// policy of its removal; empty if the spec leaves it open.
+	// policy of its removal. It is empty if the spec has none.
 	policy string
 
-	// handed is true for a disk that is a Volume: it comes from another VM, and leaves for one.
+	// handed is true for the disk of a Volume, which comes from another VM and leaves for another one.
 	handed bool
 }
 
@@ -84,7 +83,7 @@ func (l deviceList) has(name string) bool {
 // key returns the key of an entry among those of all lists.
 func (l deviceList) key(name string) string { return l.name + "/" + name }
 
-// owner returns the owner of a device among the entries that the spec lists; empty if there is none.
+// owner returns the listed entry that has a device, or nothing if there is none.
 func (l deviceList) owner(device string) string {
 	for _, e := range l.entries {
 		if l.devices[e.name] == device {
@@ -94,7 +93,7 @@ func (l deviceList) owner(device string) string {
 	return ""
 }
 
-// former returns the former owner of a device, which has left the list; empty if there is none.
+// former returns the entry off the list that had a device, or nothing if there is none.
 func (l deviceList) former(device string) string {
 	for name, has := range l.devices {
 		if has == device && !l.has(name) {
@@ -104,9 +103,8 @@ func (l deviceList) former(device string) string {
 	return ""
 }
 
-// fromSource returns the devices that the VM came with as a list means them that declares a
-// VM for the first time: the first ones, in the order of the list, unless an entry names
-// its device or its volume.
+// fromSource returns the source devices of entries as on a new VM: the entries get them in the order of the list, except entries that name a device or a
+// volume.
 func (l deviceList) fromSource() map[string]string {
 	var taken []string
 	for _, e := range l.entries {
@@ -118,7 +116,7 @@ func (l deviceList) fromSource() map[string]string {
 	}
 	for _, e := range l.entries {
 		if e.name == l.image && e.device == "" && len(l.source) > 0 {
-			found[e.name] = l.source[0] // Whatever its bus, and whoever names it.
+			found[e.name] = l.source[0] // Whatever its bus, and whichever entry names it.
 			continue
 		}
 		i := slices.IndexFunc(source, func(device string) bool {
@@ -145,7 +143,7 @@ func (d Devices) diskList(p *v1alpha1.MachineParameters) deviceList {
 	l := deviceList{name: listDisks, what: "disk", declared: p.Disks != nil, devices: d.Disks, source: d.Source.Disks, suits: isAny}
 	for _, k := range p.Disks {
 		e := listEntry{name: k.Name, device: ptr.Deref(k.Device, ""), bus: ptr.Deref(k.Type, ""), volume: k.Volume, policy: ptr.Deref(k.RemovalPolicy, "")}
-		if k.VolumeRef != nil { // It is never what the entry was before, nor what the VM came with.
+		if k.VolumeRef != nil { // It is never the former disk of the entry, and never a disk of the source.
 			e.volume, e.policy, e.handed = ptr.To(ptr.Deref(k.Volume, "")), policyDetach, true
 		}
 		l.entries = append(l.entries, e)

@@ -29,17 +29,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// cdromDrive is what messages call an entry of cdroms.
+// cdromDrive is the name of an entry of cdroms in messages.
 const cdromDrive = "CD-ROM drive"
 
-// freeDrives are where a CD-ROM drive is put, first to last: PVE's own habit
-// first.
+// freeDrives holds the devices for new CD-ROM drives in their order, beginning with PVE's own choice.
 //
 //nolint:gochecknoglobals // A constant.
 var freeDrives = []string{"ide2", "ide0", "ide1", "ide3", "sata0", "sata1", "sata2", "sata3", "sata4", "sata5"}
 
-// freeDrive returns the first drive on a bus, or on any but scsi if none is named, that
-// neither the VM nor an entry of the spec has.
+// freeDrive returns the first drive that neither the VM nor an entry of the spec has. It is on the given bus, or on any except scsi if none is given.
 func (d Devices) freeDrive(have Config, bus string) string {
 	if bus == "scsi" {
 		return lowestFree(d.drives(), have, bus)
@@ -55,15 +53,13 @@ func (d Devices) freeDrive(have Config, bus string) string {
 	return freeDrives[i]
 }
 
-// isoDrive returns the drive for iso: one of the VM that no entry has, rather one with the
-// image in it already, or a new one.
+// isoDrive returns the drive for iso: a drive of the VM that no entry has, preferably with the image already in it, or a new one.
 func (d Devices) isoDrive(image string, have Config) string {
 	there := have.mediaDrives()
 	return cmp.Or(d.holding(image, there, have, ""), firstFree(d.drives(), there, ""), d.freeDrive(d.withLeaving(have), ""))
 }
 
-// holding returns the drive among those given, on a bus if one is named, that has the
-// medium in it and that no entry has.
+// holding returns the first of drives with the medium that no entry has, on the bus if one is given.
 func (d Devices) holding(medium string, drives []string, have Config, bus string) string {
 	taken := d.drives()
 	i := slices.IndexFunc(drives, func(device string) bool {
@@ -75,8 +71,7 @@ func (d Devices) holding(medium string, drives []string, have Config, bus string
 	return drives[i]
 }
 
-// assignCDROMs gives entries the drives that have their images. The others get those
-// that the VM came with, in their order, and then new ones.
+// assignCDROMs gives entries the drives that have their images. Other entries get the source drives in their order, and then new ones.
 func (d Devices) assignCDROMs(p *v1alpha1.MachineParameters, have Config) error {
 	l := d.cdromList(p)
 	there := have.mediaDrives()
@@ -104,8 +99,8 @@ func (d Devices) assignCDROMs(p *v1alpha1.MachineParameters, have Config) error 
 	return nil
 }
 
-// compareDrives returns an error if a new entry that asks for no medium would be, on a new VM, the drive with which the VM came and which an
-// entry before it is, that asks for none either. What a new VM would be is known only while it has all drives that it came with.
+// compareDrives returns an error for a new entry without a medium if, on a new VM, it would have the source drive that another entry without a medium has
+// here. The assignment on a new VM is known only while the VM has all of its source drives.
 func compareDrives(l deviceList, before Devices, p *v1alpha1.MachineParameters, have Config) error {
 	source := Config{}
 	for _, device := range l.source {
@@ -125,8 +120,7 @@ func compareDrives(l deviceList, before Devices, p *v1alpha1.MachineParameters, 
 	return nil
 }
 
-// sourceDrive returns the first drive that the VM came with, among those that it has, that no
-// other entry has and that stays.
+// sourceDrive returns the first source drive that the VM still has, that no other entry has, and that stays.
 func (d Devices) sourceDrive(l deviceList, e listEntry, there []string) string {
 	for _, device := range l.source {
 		former := l.former(device)
@@ -147,7 +141,7 @@ func mediumOf(c v1alpha1.MachineCDROM) string {
 	return ptr.Deref(c.ISO, "")
 }
 
-// fits reports whether a drive is what an entry names, or has in it what it asks for.
+// fits reports whether a drive is the one that an entry names, or contains the medium that the entry asks for.
 func fits(c v1alpha1.MachineCDROM, device string, have Config) bool {
 	if c.Device != nil {
 		return *c.Device == device
@@ -168,15 +162,14 @@ func (d Desired) mediumOptions() []Option {
 }
 
 const (
-	// noMedium is the volume of a drive that is empty.
+	// noMedium is the volume of an empty drive.
 	noMedium = "none"
 
-	// physicalDrive is the volume of a drive that is the node's own.
+	// physicalDrive is the volume for the node's own drive.
 	physicalDrive = "cdrom"
 )
 
-// cdromOption returns a drive with what it is to have in it. Other options of a drive that
-// is there stay, but for the size, which PVE adds to images.
+// cdromOption returns a drive with the medium that it is to have. Other options of an existing drive stay, except the size, which PVE adds to images.
 func (d Desired) cdromOption(device string, c v1alpha1.MachineCDROM) Option {
 	return Option{Name: device, same: sameMedium, Want: func(now string) (string, bool) {
 		k, err := proxmox.ParseDisk(now)
@@ -194,7 +187,7 @@ func (d Desired) cdromOption(device string, c v1alpha1.MachineCDROM) Option {
 	}}
 }
 
-// medium returns the medium that a drive is to have in place of what it has, and whether the spec says.
+// medium returns the medium that a drive is to have in place of its current one, and whether the spec declares one.
 func (d Desired) medium(c v1alpha1.MachineCDROM, now string, before map[string]string) (medium string, declared bool) {
 	was, withdrawn := before[partMedium]
 	switch {
@@ -219,15 +212,14 @@ func cdrom(device, volume string) Option {
 	return Option{Name: device, same: sameMedium, Want: func(string) (string, bool) { return volume + ",media=cdrom", true }}
 }
 
-// sameMedium compares what is in a CD-ROM drive. PVE adds the size.
+// sameMedium compares the media of CD-ROM drives. PVE adds the size.
 func sameMedium(a, b string) bool {
 	x, errX := proxmox.ParseDisk(a)
 	y, errY := proxmox.ParseDisk(b)
 	return errX == nil && errY == nil && x.Volume == y.Volume
 }
 
-// cdromRejections rejects devices that no CD-ROM drive can be, since the VM has something
-// else there.
+// cdromRejections rejects devices that cannot be a CD-ROM drive, because the VM has something else there.
 func (d Desired) cdromRejections(config Config) []string {
 	var no []string
 	for _, c := range d.CDROMs {
@@ -243,7 +235,7 @@ func (d Desired) cdromRejections(config Config) []string {
 	return no
 }
 
-// firstMedium returns the drive whose medium a new VM boots from, or empty.
+// firstMedium returns the drive from whose medium a new VM boots, or nothing.
 func (d Desired) firstMedium() string {
 	if ptr.Deref(d.ISO, "") != "" {
 		return d.Devices.ISO
@@ -256,9 +248,8 @@ func (d Desired) firstMedium() string {
 	return ""
 }
 
-// bootOrderOfNew returns the order for a new VM where that of PVE would name another
-// CD-ROM drive than that of the first medium. It has one only: the first by its
-// device.
+// bootOrderOfNew returns the order for a new VM if PVE's own order would name another CD-ROM drive than that of the first medium. PVE's order has only one
+// CD-ROM drive, the first by its device.
 func (d Desired) bootOrderOfNew(config Config) (order string, needed bool) {
 	medium := d.firstMedium()
 	drives := config.CDROMs()
@@ -277,7 +268,7 @@ func (d Desired) bootOrderOfNew(config Config) (order string, needed bool) {
 	return "order=" + strings.Join(devices, ";"), true
 }
 
-// bootBuses are in the order in which PVE looks for what a new VM boots from.
+// bootBuses lists the buses in the order in which PVE searches for the boot device of a new VM.
 //
 //nolint:gochecknoglobals // A constant.
 var bootBuses = []string{"ide", "scsi", "virtio", "sata"}

@@ -30,30 +30,28 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Move brings a disk to another storage or format.
+// A Move moves a disk to another storage or format.
 type Move struct {
 	// Name of the disk in the spec, and its device.
 	Name, Device string
 
-	// Disk as it is.
+	// Disk before the move.
 	Disk proxmox.Disk
 
-	// Storage and Format to go to. An empty format is as it is.
+	// Storage and Format of the target. An empty format is the current one.
 	Storage, Format string
 }
 
-// OwnedBy reports whether PVE holds the disk's volume for a VM: the source of a move is
-// deleted, whosever it is.
+// OwnedBy reports whether PVE stores the disk's volume for a VM. A move deletes its source, whoever owns it.
 func (m Move) OwnedBy(vmid int) bool {
 	owner, known := VolumeOwner(m.Disk.Volume)
 	return known && owner == vmid
 }
 
-// OnlyStopped reports whether the disk moves while the VM is stopped only, as the state
-// of a TPM does.
+// OnlyStopped reports whether the disk can only be moved while the VM is stopped, like the state of a TPM.
 func (m Move) OnlyStopped() bool { return m.Device == TPMDevice }
 
-// From returns where the disk is, with its format if that changes.
+// From returns the current storage, with the format if that changes.
 func (m Move) From() string {
 	if m.Format == "" {
 		return m.Disk.Storage()
@@ -61,13 +59,12 @@ func (m Move) From() string {
 	return place(m.Disk.Storage(), formatOf(m.Disk.Volume))
 }
 
-// To returns where the disk goes, with its format if that changes.
+// To returns the target storage, with the format if that changes.
 func (m Move) To() string { return place(m.Storage, m.Format) }
 
 func place(storage, format string) string { return strings.TrimSuffix(storage+" "+format, " ") }
 
-// Moves returns the disks that are on another storage than they should be, or in
-// another format.
+// Moves returns the disks that are to be moved to another storage or format.
 func (d Desired) Moves(config Config) []Move {
 	var out []Move
 	for _, k := range d.Disks {
@@ -84,7 +81,7 @@ func (d Desired) Moves(config Config) []Move {
 		if k.Format != nil && has != *k.Format {
 			m.Format = *k.Format
 		}
-		// Storages without files have one format only.
+		// Storages without files have only one format.
 		if m.Storage != disk.Storage() || m.Format != "" && has != "" {
 			out = append(out, m)
 		}
@@ -92,8 +89,7 @@ func (d Desired) Moves(config Config) []Move {
 	return append(out, d.firmwareMoves(config)...)
 }
 
-// firmwareMoves returns the disks of the firmware that are on another storage than
-// they should be.
+// firmwareMoves returns the disks of the firmware that are to be moved to another storage.
 func (d Desired) firmwareMoves(config Config) []Move {
 	var out []Move
 	for _, f := range firmware(d.MachineParameters) {
@@ -106,7 +102,7 @@ func (d Desired) firmwareMoves(config Config) []Move {
 	return out
 }
 
-// formatOf returns the format of a volume that is a file; empty for others.
+// formatOf returns the format of a volume that is a file, or nothing for other volumes.
 func formatOf(volume string) string {
 	switch ext := strings.TrimPrefix(path.Ext(volume), "."); ext {
 	case "raw", "qcow2", "vmdk":
@@ -115,16 +111,16 @@ func formatOf(volume string) string {
 	return ""
 }
 
-// A Resize brings a disk to a size.
+// A Resize changes the size of a disk.
 type Resize struct {
 	// Name of the disk in the spec, and its device.
 	Name, Device string
 
-	// From and To are its sizes.
+	// From and To are the current size and the new one.
 	From, To proxmox.Size
 }
 
-// Resizes returns the disks that are smaller than they should be.
+// Resizes returns the disks that are smaller than declared.
 func (d Desired) Resizes(config Config) []Resize {
 	var out []Resize
 	for _, k := range d.Disks {
@@ -140,16 +136,16 @@ func (d Desired) Resizes(config Config) []Resize {
 	return out
 }
 
-// A Growth is what a disk takes of its storage that it has not yet.
+// A Growth is the additional space that a disk needs on its storage.
 type Growth struct {
-	// Name of the disk in the spec, and the storage that it is to be on.
+	// Name of the disk in the spec, and its target storage.
 	Name, Storage string
 
-	// Size that the disk is to have, and what of that is new on the storage, in bytes.
+	// Size of the disk, and how much of that is new on the storage, in bytes.
 	Size, More proxmox.Size
 }
 
-// Growths returns the disks that are to be made, to grow, or to move to another storage, which takes all of them.
+// Growths returns the disks that are to be created, to grow, or to move to another storage, where their full size is new.
 func (d Desired) Growths(config Config) []Growth {
 	var all []Growth
 	for _, k := range d.Disks {
@@ -174,12 +170,11 @@ func (d Desired) Growths(config Config) []Growth {
 	return all
 }
 
-// reOwner finds the VMID in the name of a volume: that of the directory which the
-// file is in, or that in the name itself. The name of a linked clone has that of
+// reOwner finds the VMID in the name of a volume: that of the directory of a file, or that in the name itself. The name of a linked clone contains that of
 // its template before its own.
 var reOwner = regexp.MustCompile(`^(?:(?:[0-9]+/[^/]+/)?([0-9]+)/[^/]+|(?:base-[^/]+/)?(?:vm|base)-([0-9]+)-[^/]+)$`)
 
-// VolumeOwner returns the VMID that PVE holds a volume for.
+// VolumeOwner returns the VMID of the VM for which PVE stores a volume.
 func VolumeOwner(volume string) (int, bool) {
 	_, name, _ := strings.Cut(volume, ":")
 	m := reOwner.FindStringSubmatch(name)
@@ -201,7 +196,7 @@ func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []strin
 		return []string{fmt.Sprintf("disk %q: volume %s belongs to VM %d", k.Name, volume, owner)}
 	}
 	holder := config.Holder(volume)
-	for _, other := range d.Disks { // PVE attaches a volume as often as it is told to, and two devices write to it.
+	for _, other := range d.Disks { // PVE attaches a volume as often as it is requested, and then two devices write to it.
 		device := d.Devices.Disks[other.Name]
 		if other.Name != k.Name && (device == holder || config[device] == "") && d.existingVolume(other) == volume {
 			return []string{fmt.Sprintf("disk %q: volume %s is that of disk %q too: take one of the two off the list", k.Name, volume, other.Name)}
@@ -213,8 +208,8 @@ func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []strin
 	return nil
 }
 
-// Attached returns the existing volumes that a change of the VM's configuration attaches: those that the spec names or that come back, and those
-// of Volumes. Those were handed over to the VM, under a name that no other VM has.
+// Attached returns the existing volumes that a change of the VM's configuration attaches: those that the spec names or that are attached again, and those
+// of Volumes. The latter were handed over to the VM, under a name that no other VM has.
 func (d Desired) Attached(change Difference, config Config) (named, handedOver []string) {
 	for _, k := range d.Disks {
 		device := d.Devices.Disks[k.Name]

@@ -61,7 +61,7 @@ func TestResizes(t *testing.T) {
 	}
 }
 
-// TestGrowths has what disks take of the storage that they are to be on.
+// TestGrowths checks how much disks need of their target storage.
 func TestGrowths(t *testing.T) {
 	config := Config{"scsi0": "thin:vm-100-disk-0,size=8G", "scsi1": "thin:vm-100-disk-1,size=2G"}
 	on := func(storage, size string) v1alpha1.MachineParameters {

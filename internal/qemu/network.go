@@ -29,8 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
-// nicParts returns the properties of a network interface besides its model and MAC
-// address.
+// nicParts returns the properties of a network interface except its model and MAC address.
 func nicParts(n *v1alpha1.MachineNetwork) []part {
 	return []part{
 		{key: "bridge", Codec: codec.Texts(&n.Bridge)},
@@ -48,9 +47,8 @@ func nicParts(n *v1alpha1.MachineNetwork) []part {
 // defaultModel is the model of a new network interface whose spec names none.
 const defaultModel = "virtio"
 
-// nicOption returns the option of a network interface. It always carries the MAC
-// address that the interface has, or had before it went missing, since PVE makes up
-// a new one otherwise.
+// nicOption returns the option of a network interface. It always contains the MAC address that the interface has, or had before it went missing. Otherwise
+// PVE would generate a new one.
 func nicOption(device string, n v1alpha1.MachineNetwork, before map[string]string, missing func() proxmox.NIC) Option {
 	parts := withdrawn(nicParts(&n), before)
 	return Option{Name: device, same: sameNIC, others: besideNIC(n, parts), Want: func(now string) (string, bool) {
@@ -67,7 +65,7 @@ func nicOption(device string, n v1alpha1.MachineNetwork, before map[string]strin
 	}}
 }
 
-// newNIC returns an interface to add, with the MAC address that it had if there was one.
+// newNIC returns an interface to add, with its former MAC address if there was one.
 func (d Desired) newNIC(n v1alpha1.MachineNetwork) proxmox.NIC {
 	nic, err := proxmox.ParseNIC(d.Devices.returning[listNetworks+"/"+n.Name])
 	if err != nil {
@@ -78,7 +76,7 @@ func (d Desired) newNIC(n v1alpha1.MachineNetwork) proxmox.NIC {
 	return nic
 }
 
-// besideNIC returns what a network interface has that the spec leaves open.
+// besideNIC returns the values of a network interface that the spec leaves open.
 func besideNIC(n v1alpha1.MachineNetwork, parts []part) func(string) string {
 	return func(value string) string {
 		nic, err := proxmox.ParseNIC(value)
@@ -101,7 +99,7 @@ func sameNIC(a, b string) bool {
 	return errX == nil && errY == nil && x.Equal(y)
 }
 
-// IPConfigName returns the option of cloud-init for a network device.
+// IPConfigName returns the cloud-init option for a network device.
 func IPConfigName(device string) string { return "ipconfig" + strings.TrimPrefix(device, "net") }
 
 func ipParts(c *v1alpha1.MachineIPConfig) []part {
@@ -113,7 +111,7 @@ func ipParts(c *v1alpha1.MachineIPConfig) []part {
 	}
 }
 
-// ipConfigOption returns what cloud-init configures on a network interface.
+// ipConfigOption returns the cloud-init configuration of a network interface.
 func ipConfigOption(device string, c *v1alpha1.MachineIPConfig, before map[string]string) Option {
 	name := IPConfigName(device)
 	c = cmp.Or(c, &v1alpha1.MachineIPConfig{})
@@ -124,7 +122,7 @@ func ipConfigOption(device string, c *v1alpha1.MachineIPConfig, before map[strin
 			p = propertystring.Properties{}
 		}
 		declared := overlay(&p, parts...)
-		// A gateway needs a static address beside it.
+		// A gateway needs a static address.
 		for _, gateway := range []part{{key: "gw", needs: "ip"}, {key: "gw6", needs: "ip6"}} {
 			if isDeclared(parts, gateway.needs) && !IsStatic(p.Get(gateway.needs)) {
 				p.Delete(gateway.key)
@@ -134,6 +132,5 @@ func ipConfigOption(device string, c *v1alpha1.MachineIPConfig, before map[strin
 	}}
 }
 
-// IsStatic reports whether an address of cloud-init is one that does not come from the
-// network.
+// IsStatic reports whether a cloud-init address does not come from the network.
 func IsStatic(address string) bool { return !slices.Contains([]string{"", "dhcp", "auto"}, address) }

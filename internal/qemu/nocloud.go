@@ -26,32 +26,30 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
-// A NoCloudImage is the drive of a NoCloud image of our own, which PVE's cloud-init drive
-// gives way to: with two of them in a VM it would be left to chance which one is
-// read.
+// A NoCloudImage is the drive with this provider's NoCloud image, which replaces PVE's cloud-init drive. With both in a VM, it would be undefined which
+// one the guest reads.
 type NoCloudImage struct {
-	// Device that the image is put into.
+	// Device with the image.
 	Device string
 
-	// Volume that the image is; empty to take out what is in the drive.
+	// Volume of the image. If it is empty, the drive is emptied.
 	Volume string
 }
 
 // OwnsNoCloudImage reports whether a volume is a NoCloud image of the VM with this identity.
 func (id Identity) OwnsNoCloudImage(volume string) bool { return nocloud.IsImageOf(id.UUID, volume) }
 
-// NoCloudImageName returns the name of a NoCloud image of the VM, by the checksum of its content.
+// NoCloudImageName returns the name of a NoCloud image of the VM for the checksum of its content.
 func (id Identity) NoCloudImageName(sum string) string {
 	return nocloud.ImageName(id.VMID, id.UUID, sum)
 }
 
-// noCloudImageDrive returns the drive that has an image of the VM's own; empty if none has.
+// noCloudImageDrive returns the drive with an image of this VM, or nothing if there is none.
 func (id Identity) noCloudImageDrive(config Config) string {
 	return cmp.Or(config.drives(func(d proxmox.Disk) bool { return d.CDROM() && id.OwnsNoCloudImage(d.Volume) })...)
 }
 
-// NoCloudDrive returns the drive for the image: the one that has an image of the VM's own,
-// that of PVE's, or a free one; empty if there is none.
+// NoCloudDrive returns the drive for the image: the one with an image of this VM, PVE's own, or a free one. It is empty if there is none.
 func (d Desired) NoCloudDrive(config Config) string {
 	ofSource := config.drives(func(d proxmox.Disk) bool { return d.CDROM() && nocloud.IsImage(d.Volume) })
 	if device := cmp.Or(d.Identity.noCloudImageDrive(config), cmp.Or(ofSource...)); device != "" {
@@ -73,10 +71,8 @@ func (d Desired) noCloudOption() []Option {
 	return []Option{cdrom(d.NoCloudImage.Device, cmp.Or(d.NoCloudImage.Volume, noMedium))}
 }
 
-// GuestData returns what the guest is told by options of the VM, as PVE's own drive would
-// tell it: what the spec says, and what the VM has of what the spec leaves open. It
-// also reports whether the MAC addresses of all networks are known: PVE makes up those
-// that the spec leaves open.
+// GuestData returns the data of the guest, as PVE's own drive would contain it: the values of the spec, and those of the VM for fields that the spec
+// leaves open. It also reports whether the MAC addresses of all networks are known, because PVE generates those that the spec leaves open.
 func (d Desired) GuestData(config Config) (nocloud.Data, bool) {
 	d.CloudInitFrozen = false
 	config = d.Difference(config).After(config)
@@ -88,7 +84,7 @@ func (d Desired) GuestData(config Config) (nocloud.Data, bool) {
 		data.Upgrade = &upgrade
 	}
 	if d.CloudInit != nil && d.CloudInit.Upgrade != nil {
-		data.Upgrade = d.CloudInit.Upgrade // PVE's default need not be there.
+		data.Upgrade = d.CloudInit.Upgrade // PVE's default is not always stored.
 	}
 	var known bool
 	data.Networks, known = d.guestNetworks(config)
@@ -122,15 +118,14 @@ func (d Desired) guestNetworks(config Config) ([]nocloud.Network, bool) {
 	return networks, true
 }
 
-// configures reports whether the spec says how a network is configured, be it not at all.
+// configures reports whether the spec declares how a network is configured, including that it is not configured.
 func (d Desired) configures(device string) bool {
 	return slices.ContainsFunc(d.Networks, func(n v1alpha1.MachineNetwork) bool {
 		return n.IPConfig != nil && d.Devices.Networks[n.Name] == device
 	})
 }
 
-// namedNetwork returns the one that has the name servers where none is configured: the
-// first, configured as the guest would by itself.
+// namedNetwork returns the network that has the name servers if no network is configured: the first, with the guest's default configuration.
 func namedNetwork(config Config) ([]nocloud.Network, bool) {
 	nics := config.NICs()
 	if len(nics) == 0 {

@@ -73,7 +73,7 @@ func TestSeedDrive(t *testing.T) {
 	}
 }
 
-// TestDriveAfterImage has PVE's own drive come back where user-data are no longer declared.
+// TestDriveAfterImage checks that PVE's own drive is restored if user data is no longer declared.
 func TestDriveAfterImage(t *testing.T) {
 	cases := map[string]struct {
 		reason string

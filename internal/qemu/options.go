@@ -28,34 +28,31 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
-// An Option of a VM's configuration, and what the spec wants of it.
+// An Option is an option of a VM's configuration, and the value that the spec declares for it.
 type Option struct {
 	// Name of the option in PVE.
 	Name string
 
-	// absent is the value that holds in PVE when the option is not there. Empty
-	// if that depends on something else.
+	// absent is the value that applies in PVE when the option is absent. It is empty if that depends on something else.
 	absent string
 
-	// codec of the field, for an option that has one alone.
+	// codec of the field, for an option with a single field.
 	codec codec.Codec
 
-	// read sets the fields of the spec to the value that a VM has, and says what
-	// of it they cannot hold: keys of the value, or wholeOption. Nil for options
+	// read sets the fields of the spec to the value that a VM has. It returns what they cannot hold: keys of the value, or wholeOption. It is nil for options
 	// that are not read this way.
 	read func(now string) (left []string)
 
-	// Want is the wanted value, made from the value that the option has now, and
-	// whether the spec declares one at all. An empty value removes the option.
+	// Want returns the wanted value, based on the option's current value, and whether the spec declares one. An empty value removes the option.
 	Want func(now string) (value string, declared bool)
 
-	// same compares two values. Nil compares the text.
+	// same compares two values. If it is nil, the texts are compared.
 	same func(a, b string) bool
 
-	// others is what of a value the spec leaves open. Nil if it says all.
+	// others returns the part of a value that the spec leaves open. It is nil if the spec declares all of it.
 	others func(value string) string
 
-	// allocates says that PVE allocates a volume when the option is new.
+	// allocates is true if PVE allocates a volume when the option is new.
 	allocates bool
 }
 
@@ -76,7 +73,7 @@ func (o Option) Equal(now, want string) bool {
 	return now == want
 }
 
-// Scalars returns the options that one field each sets.
+// Scalars returns the options that a single field sets.
 func Scalars(p *v1alpha1.MachineParameters) []Option {
 	cpu, mem := cmp.Or(p.CPU, &v1alpha1.MachineCPU{}), cmp.Or(p.MemoryOptions, &v1alpha1.MachineMemoryOptions{})
 	return codecOptions(
@@ -108,7 +105,7 @@ func Scalars(p *v1alpha1.MachineParameters) []Option {
 	)
 }
 
-// codecOptions has options want what their codecs write, and read it by them.
+// codecOptions sets how options are read and written by their codecs.
 func codecOptions(options ...Option) []Option {
 	for i, o := range options {
 		if o.Want == nil {
@@ -126,8 +123,8 @@ func codecOptions(options ...Option) []Option {
 
 func undeclared(string) (string, bool) { return "", false }
 
-// balloon returns 0 without the device, otherwise the least memory in MiB. Without
-// a minimum, only a device that was turned off is turned on again.
+// balloon returns 0 if the device is turned off, and the minimum memory in MiB otherwise. Without a minimum, it only changes the option to turn on a
+// device that was off.
 func balloon(on *bool, minimum *resource.Quantity) func(string) (string, bool) {
 	return func(now string) (string, bool) {
 		switch {
@@ -142,7 +139,7 @@ func balloon(on *bool, minimum *resource.Quantity) func(string) (string, bool) {
 	}
 }
 
-// readBalloon reads what balloon writes.
+// readBalloon reads the values that balloon writes.
 func readBalloon(on **bool, minimum **resource.Quantity) codec.Codec {
 	return codec.Codec{Read: func(now string, same func(now, want string) bool) bool {
 		if now == "0" {
@@ -153,7 +150,7 @@ func readBalloon(on **bool, minimum **resource.Quantity) codec.Codec {
 	}}
 }
 
-// systems are the names of guest systems that stand for one of PVE's.
+// systems maps names of guest systems to PVE's types.
 //
 //nolint:gochecknoglobals // A constant.
 var systems = map[string]string{"linux": "l26", "windows": "win11"}
@@ -162,12 +159,12 @@ func osTypes(v **string) codec.Codec {
 	return codec.Mapped(v, func(s string) string { return cmp.Or(systems[s], s) })
 }
 
-// DefaultHotplug is what can be plugged where the option is not there.
+// DefaultHotplug lists what can be hotplugged when the option is absent.
 const DefaultHotplug = "network,disk,usb"
 
 func joinHotplug(v []string) string { return cmp.Or(strings.Join(v, ","), "0") }
 
-// SplitHotplug returns the features of a value of hotplug.
+// SplitHotplug returns the features in a value of hotplug.
 func SplitHotplug(s string) []string {
 	switch s {
 	case "0":
@@ -178,8 +175,7 @@ func SplitHotplug(s string) []string {
 	return splitList(s)
 }
 
-// sameHotplug knows that 1 stands for the default and that order is of no
-// meaning.
+// sameHotplug treats 1 as the default, and ignores the order.
 func sameHotplug(a, b string) bool {
 	features := func(s string) []string { return slices.Sorted(slices.Values(SplitHotplug(s))) }
 	return slices.Equal(features(a), features(b))
@@ -191,7 +187,7 @@ func sameNumber(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// maxUnits is where PVE caps the weight of a VM with cgroup v2.
+// maxUnits is the maximum weight of a VM in PVE with cgroup v2.
 const maxUnits = 10000
 
 func sameUnits(a, b string) bool {
@@ -200,7 +196,7 @@ func sameUnits(a, b string) bool {
 	return errX == nil && errY == nil && min(x, maxUnits) == min(y, maxUnits)
 }
 
-// sameMemory compares memory, which PVE also writes as current=2048.
+// sameMemory compares memory, which PVE may also write as current=2048.
 func sameMemory(a, b string) bool {
 	return strings.TrimPrefix(a, codec.CurrentMemory) == strings.TrimPrefix(b, codec.CurrentMemory)
 }

@@ -28,13 +28,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// quantity is a pointer to a quantity.
+// quantity returns a pointer to a quantity.
 func quantity(s string) *resource.Quantity {
 	q := resource.MustParse(s)
 	return &q
 }
 
-// parameters are the spec in YAML.
+// parameters returns the parameters of a spec in YAML.
 func parameters(t *testing.T, parts ...string) v1alpha1.MachineParameters {
 	t.Helper()
 	p := v1alpha1.MachineParameters{}
@@ -44,7 +44,7 @@ func parameters(t *testing.T, parts ...string) v1alpha1.MachineParameters {
 	return p
 }
 
-// changeOf is what a list of options changes of a configuration.
+// changeOf returns the change of a configuration by a list of options.
 func changeOf(options []Option, config map[string]string) (set proxmox.Params, remove []string) {
 	set = proxmox.Params{}
 	for _, o := range options {

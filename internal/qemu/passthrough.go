@@ -27,19 +27,17 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
-// A hostDevice is a device or directory of the node that the guest gets, by its
-// name in the spec.
+// A hostDevice is a device or directory of the node that is passed to the guest, with its name in the spec.
 type hostDevice struct {
 	name string
 
-	// defaultKey of the option's property string, whose value or that of the key
-	// mapping says what the device is.
+	// defaultKey of the option's property string. The value of this key, or of the key mapping, identifies the device.
 	defaultKey string
 
 	parts []part
 }
 
-// withdrawn returns the device with what its entry no longer declares.
+// withdrawn returns the device with the former values of the parts that its entry no longer declares.
 func (h hostDevice) withdrawn(before map[string]string) hostDevice {
 	h.parts = withdrawn(h.parts, before)
 	return h
@@ -56,7 +54,7 @@ func (h hostDevice) option(device string) Option {
 	return Option{Name: device, same: sameProperties(h.defaultKey), others: undeclaredParts(h.defaultKey, h.parts), Want: h.want}
 }
 
-// is reports whether an option of a VM is the device that the spec means.
+// is reports whether an option of a VM is the device that the spec declares.
 func (h hostDevice) is(now string) bool {
 	p, err := propertystring.Parse(now, h.defaultKey)
 	if err != nil {
@@ -127,7 +125,7 @@ type passthrough struct {
 
 	prefix string
 
-	// hosts are the entries with what they ask for.
+	// hosts holds what the entries ask for.
 	hosts []hostDevice
 }
 
@@ -157,8 +155,7 @@ func newPassthrough(l deviceList, prefix string, hosts []hostDevice) passthrough
 	return passthrough{deviceList: l, prefix: prefix, hosts: hosts}
 }
 
-// existing returns a device of the VM that is what an entry asks for and that no
-// other entry has.
+// existing returns a device of the VM that is what an entry asks for, and that no other entry has.
 func (t passthrough) existing(h hostDevice, have Config) string {
 	for i := range busSizes[t.prefix] {
 		device := t.prefix + strconv.Itoa(i)

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
-// Composed returns the options that several fields set a part of each.
+// Composed returns the options that several fields set, each of them a part.
 func Composed(p *v1alpha1.MachineParameters) []Option {
 	startup, audio := cmp.Or(p.Startup, &v1alpha1.MachineStartup{}), cmp.Or(p.Audio, &v1alpha1.MachineAudio{})
 	rng, watchdog := cmp.Or(p.RNG, &v1alpha1.MachineRNG{}), cmp.Or(p.Watchdog, &v1alpha1.MachineWatchdog{})
@@ -48,8 +48,7 @@ func Composed(p *v1alpha1.MachineParameters) []Option {
 	}
 }
 
-// sameMachine knows that a VM of type q35, pc or virt may have been pinned by PVE to a
-// version of it, as it does for Windows.
+// sameMachine compares machine types. PVE may have pinned the type q35, pc or virt to a version, as it does for Windows.
 func sameMachine(now, want string) bool {
 	x, errX := propertystring.Parse(now, "type")
 	y, errY := propertystring.Parse(want, "type")
@@ -142,13 +141,13 @@ func watchdogParts(w *v1alpha1.MachineWatchdog) []part {
 	}
 }
 
-// MaxSerials and MaxNUMANodes are how many of them PVE has.
+// MaxSerials and MaxNUMANodes are the numbers of serial ports and NUMA nodes in PVE.
 const (
 	MaxSerials   = 4
 	MaxNUMANodes = 8
 )
 
-// serials returns the serial ports. Those beyond the list are removed.
+// serials returns the serial ports. Ports beyond the list are removed.
 func serials(p *v1alpha1.MachineParameters) []Option {
 	if p.SerialPorts == nil {
 		return nil
@@ -164,7 +163,7 @@ func serials(p *v1alpha1.MachineParameters) []Option {
 	return options
 }
 
-// numaNodes returns the NUMA nodes. Those beyond the list are removed.
+// numaNodes returns the NUMA nodes. Nodes beyond the list are removed.
 func numaNodes(c *v1alpha1.MachineCPU) []Option {
 	if c == nil || c.NUMANodes == nil {
 		return nil
@@ -195,8 +194,7 @@ func numaParts(n *v1alpha1.MachineNUMANode) []part {
 	}
 }
 
-// smbiosTexts returns the fields of SMBIOS that are text, in base64 where the string
-// says so.
+// smbiosTexts returns the text fields of SMBIOS. They are in base64 if the option has that flag.
 func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
 	if s == nil {
 		s = &v1alpha1.MachineSMBIOS{}
@@ -211,8 +209,7 @@ func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
 	}
 }
 
-// smbiosOption carries the UUID that is a VM's identity, and what else the guest
-// sees of its hardware.
+// smbiosOption returns the option with the UUID, which identifies the VM, and the other hardware information for the guest.
 func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) Option {
 	return Option{Name: "smbios1", same: sameSMBIOS, others: besideSMBIOS(s), Want: func(now string) (string, bool) {
 		p, err := propertystring.Parse(now, "uuid")
@@ -231,7 +228,7 @@ func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) Option {
 	}}
 }
 
-// besideSMBIOS returns what SMBIOS says that the spec leaves open.
+// besideSMBIOS returns the SMBIOS values that the spec leaves open.
 func besideSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
 	return func(value string) string {
 		p, err := propertystring.Parse(value, "uuid")
@@ -242,7 +239,7 @@ func besideSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
 	}
 }
 
-// plainSMBIOS has its texts as they are.
+// plainSMBIOS returns the values with their texts decoded.
 func plainSMBIOS(p propertystring.Properties) propertystring.Properties {
 	if encoded, err := propertystring.ParseFlag(p.Get("base64")); err != nil || !encoded {
 		return p
@@ -256,7 +253,7 @@ func plainSMBIOS(p propertystring.Properties) propertystring.Properties {
 	return p
 }
 
-// encodedSMBIOS has its texts in base64, in which they may have any characters.
+// encodedSMBIOS returns the option with its texts in base64, which allows any characters.
 func encodedSMBIOS(p propertystring.Properties) string {
 	encoded := false
 	for _, d := range smbiosTexts(nil) {
@@ -271,7 +268,7 @@ func encodedSMBIOS(p propertystring.Properties) string {
 	return p.String()
 }
 
-// longestSMBIOS that PVE takes, in bytes.
+// longestSMBIOS is the maximum length of the option in PVE, in bytes.
 const longestSMBIOS = 512
 
 // platformRejections rejects values that no schema can check.
@@ -295,8 +292,7 @@ func (d Desired) platformRejections(config Config) []string {
 	return no
 }
 
-// vcpuRejections rejects fewer cores than the VM is to start with, though nobody asks for
-// that: QEMU would not start.
+// vcpuRejections rejects fewer cores than the VM starts with, if the spec does not declare the latter. QEMU would not start.
 func (d Desired) vcpuRejections(config Config) []string {
 	plugged, cores, sockets := config.Integer("vcpus", 0), config.Integer("cores", 1), config.Integer("sockets", 1)
 	most := ptr.Deref(d.CPU.Cores, cores) * ptr.Deref(d.CPU.Sockets, sockets)
@@ -306,7 +302,7 @@ func (d Desired) vcpuRejections(config Config) []string {
 	return []string{fmt.Sprintf("cpu has %d cores in all, and the VM is to start with %d: set cpu.vcpus, 0 for all", most, plugged)}
 }
 
-// machineRejections rejects options of the machine that PVE does not take together.
+// machineRejections rejects combinations of machine options that PVE does not accept.
 func (d Desired) machineRejections(now string) []string {
 	want, declared := properties("type", "", machineParts(d.MachineParameters)...)(now)
 	p, err := propertystring.Parse(want, "type")
@@ -327,10 +323,10 @@ func (d Desired) machineRejections(now string) []string {
 	return no
 }
 
-// noClipboard are the displays that PVE has no clipboard for: PVE::QemuServer::assert_clipboard_config.
+// noClipboard matches the displays for which PVE has no clipboard: PVE::QemuServer::assert_clipboard_config.
 var noClipboard = regexp.MustCompile(`^(none|serial\d)$`)
 
-// displayRejections rejects a clipboard for a display that the VM has without the spec naming it, or the other way round.
+// displayRejections rejects a clipboard for a display that the spec does not name, and the other way round.
 func (d Desired) displayRejections(now string) []string {
 	want, declared := properties("type", "std", vgaParts(d.VGA)...)(now)
 	p, err := propertystring.Parse(want, "type")
@@ -352,7 +348,7 @@ func sameSMBIOS(a, b string) bool {
 	return x.Equal(y)
 }
 
-// HASettings returns the HA settings that a spec declares, in HA's words.
+// HASettings returns the HA settings that a spec declares, as HA has them.
 func HASettings(h *v1alpha1.MachineHighAvailability) proxmox.HASettings {
 	settings := proxmox.HASettings{}
 	for _, s := range haParts(h) {

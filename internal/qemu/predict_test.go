@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// optionsOf a configuration as PVE tells of them.
+// optionsOf returns a configuration as PVE reports it.
 func optionsOf(config Config) []proxmox.PendingValue {
 	values, _ := Difference{Set: proxmox.Params(config)}.Predict(nil)
 	return values

@@ -27,27 +27,25 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
-// A part of a property string.
+// A part is one value of a property string.
 type part struct {
 	key string
 
-	// Codec of the field. An empty value asks for none.
+	// Codec of the field. An empty value removes the part.
 	codec.Codec
 
-	// absent is the value that holds when the part is not there.
+	// absent is the value that applies when the part is absent.
 	absent string
 
-	// aliases are other keys that the part may stand under.
+	// aliases are other keys that the part may have.
 	aliases []string
 
-	// needs is the key without which PVE does not take this one, and excludes are
-	// those beside which it does not.
+	// needs is the key without which PVE does not accept this one, and excludes are the keys with which it does not.
 	needs    string
 	excludes []string
 }
 
-// in says under which key the part stands in a property string, and whether it
-// does.
+// in returns the key of the part in a property string, and whether the string has it.
 func (d part) in(p *propertystring.Properties) (key string, ok bool) {
 	for _, key := range append([]string{d.key}, d.aliases...) {
 		if p.Has(key) {
@@ -57,9 +55,8 @@ func (d part) in(p *propertystring.Properties) (key string, ok bool) {
 	return d.key, false
 }
 
-// overlay sets the declared parts and leaves the others as they are, but for those
-// that PVE would not take beside them. A part that is not there and is wanted as
-// what holds then is not added.
+// overlay sets the declared parts. It leaves the others as they are, except those that PVE would not accept together with them. It does not add an absent
+// part whose wanted value applies anyway.
 func overlay(p *propertystring.Properties, parts ...part) (declared bool) {
 	before := *p
 	for _, d := range parts {
@@ -82,8 +79,7 @@ func overlay(p *propertystring.Properties, parts ...part) (declared bool) {
 	return declared
 }
 
-// dropConflicting takes away what is not declared and cannot stay: what a declared part
-// excludes, and then what needs a part that has gone.
+// dropConflicting removes undeclared parts that cannot stay: those that a declared part excludes, and then those that need a removed part.
 func dropConflicting(p *propertystring.Properties, before propertystring.Properties, parts []part) {
 	for _, d := range parts {
 		if ptr.Deref(d.Value, "") == "" {
@@ -103,8 +99,8 @@ func dropConflicting(p *propertystring.Properties, before propertystring.Propert
 	}
 }
 
-// properties wants the parts in a property string whose first value has no key.
-// first is what that is in a new string that needs one; PVE keeps strings without.
+// properties returns a function that sets the parts in a property string whose first value has no key. first is that value in a new string. PVE keeps
+// strings without it.
 func properties(defaultKey, first string, parts ...part) func(string) (string, bool) {
 	return func(now string) (string, bool) {
 		p, err := propertystring.Parse(now, defaultKey)
@@ -125,18 +121,17 @@ func properties(defaultKey, first string, parts ...part) func(string) (string, b
 	}
 }
 
-// A composite is an option of several fields.
+// A composite is an option that several fields set.
 type composite struct {
 	name, absent string
 
-	// defaultKey of the value without a key, and what becomes the first value if
-	// other parts need one.
+	// defaultKey is the key of the value without a key. first becomes that value if other parts need one.
 	defaultKey, first string
 
-	// spelled is true for an option that PVE does not take as a mere 0.
+	// spelled is true for an option that PVE does not accept as a mere 0.
 	spelled bool
 
-	// enabled is false where the spec wants no such option.
+	// enabled is false if the spec wants the option removed.
 	enabled *bool
 
 	parts []part
@@ -163,7 +158,7 @@ func (c composite) want(now string) (string, bool) {
 	return want, declared
 }
 
-// undeclaredParts returns what a property string has beside the declared parts.
+// undeclaredParts returns a function for the parts of a property string that are not declared.
 func undeclaredParts(defaultKey string, parts []part) func(string) string {
 	return func(value string) string {
 		p, err := propertystring.Parse(value, defaultKey)
@@ -174,7 +169,7 @@ func undeclaredParts(defaultKey string, parts []part) func(string) string {
 	}
 }
 
-// otherProperties returns what a property string has beside the declared parts, in an order that says nothing.
+// otherProperties returns the parts of a property string that are not declared, in a fixed order.
 func otherProperties(p propertystring.Properties, parts []part) string {
 	for _, d := range parts {
 		if key, there := d.in(&p); there && d.Value != nil {
@@ -189,11 +184,10 @@ func otherProperties(p propertystring.Properties, parts []part) string {
 	return rest.String()
 }
 
-// WholeOption stands for all of an option's value, where keys of it are listed.
+// WholeOption stands for the whole value of an option in lists of its keys.
 const WholeOption = ""
 
-// readProperties sets the fields of the parts to what a property string has. It
-// returns the keys that they cannot hold.
+// readProperties sets the fields of the parts to the values in a property string. It returns the keys that they cannot hold.
 func readProperties(now, defaultKey string, parts []part) (left []string) {
 	p, err := propertystring.Parse(now, defaultKey)
 	if err != nil {
@@ -217,7 +211,7 @@ func readParts(p propertystring.Properties, parts []part) (left []string) {
 	return left
 }
 
-// unless wants no option at all where the spec says that it is not enabled.
+// unless returns want, or the removal of the option if the spec has enabled set to false.
 func unless(enabled *bool, want func(string) (string, bool)) func(string) (string, bool) {
 	if enabled == nil || *enabled {
 		return want
@@ -225,7 +219,7 @@ func unless(enabled *bool, want func(string) (string, bool)) func(string) (strin
 	return func(string) (string, bool) { return "", true }
 }
 
-// sameProperties compares property strings, in which order is of no meaning.
+// sameProperties compares property strings without their order.
 func sameProperties(defaultKey string) func(a, b string) bool {
 	return func(a, b string) bool {
 		x, errX := propertystring.Parse(a, defaultKey)
@@ -234,7 +228,7 @@ func sameProperties(defaultKey string) func(a, b string) bool {
 	}
 }
 
-// NonEmpty returns a text as a field has it, which is left out if it is empty.
+// NonEmpty returns a text as a field, which is nil if the text is empty.
 func NonEmpty(s string) *string {
 	if s == "" {
 		return nil

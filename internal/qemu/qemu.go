@@ -14,13 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package qemu knows the configuration of QEMU guests: as a spec wants it, as
-// Proxmox VE keeps it, and what differs between the two. It decides and calls nobody:
-// data flows from Desired by Difference to what is sent, and from what is read to State.
+// Package qemu handles the configuration of QEMU guests: as a spec declares it, as Proxmox VE stores it, and the differences between the two. It decides
+// and makes no calls. Data flows from Desired by Difference to what is sent, and from what is read to State.
 //
-// Tables say how each option is written and read (scalars, composed, disks, networks, …).
-// Two packages stand on them: validate finds what stands in the way of a change or of a
-// start, and export writes a VM back as a spec. Neither is imported here.
+// Tables define how each option is written and read (scalars, composed, disks, networks, …). Two packages build on them: validate finds obstacles to a
+// change or to a start, and export writes a VM back as a spec. Package qemu imports neither.
 package qemu
 
 import (
@@ -33,41 +31,38 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Desired VM is a spec, and what else decides about the configuration that it
-// asks for.
+// A Desired VM is a spec, with everything else that determines the configuration.
 type Desired struct {
 	*v1alpha1.MachineParameters
 
-	// Identity that the VM is to have.
+	// Identity of the VM.
 	Identity Identity
 
-	// Devices that the spec's entries are.
+	// Devices of the spec's entries.
 	Devices Devices
 
-	// Tenant whose tag the VM is to have; empty for none.
+	// Tenant whose tag the VM is to have. It is empty if there is none.
 	Tenant string
 
-	// CarriedTags are tags that the VM is to have beside those of the spec.
+	// CarriedTags are tags that the VM is to have in addition to those of the spec.
 	CarriedTags []string
 
-	// Defaults for what the spec leaves open of new devices.
+	// Defaults for settings of new devices that the spec leaves open.
 	Defaults Defaults
 
-	// NoCloudImage is the drive of the VM's own NoCloud image; nil to leave it as it is.
+	// NoCloudImage is the drive of the VM's own NoCloud image, or nil to leave it as it is.
 	NoCloudImage *NoCloudImage
 
-	// Leaving are volumes that are detached wherever they are attached: those of Volumes that the spec does not list.
+	// Leaving lists volumes to detach wherever they are attached: those of Volumes that the spec does not list.
 	Leaving []string
 
-	// Counted are volumes that count in a quota as Volumes, not as disks of the VM.
+	// Counted lists volumes that a quota counts as Volumes, not as disks of the VM.
 	Counted []string
 
-	// EjectStorages are the storages whose ISO images are kept out of the VM's drives for now:
-	// those that a VM cannot migrate with.
+	// EjectStorages lists the storages whose ISO images are temporarily kept out of the VM's drives, because the VM cannot be migrated with them.
 	EjectStorages map[string]bool
 
-	// CloudInitFrozen is true for a VM that was told already what cloud-init is to do, and
-	// whose spec has changes of that ignored.
+	// CloudInitFrozen is true for a VM whose cloud-init data was already applied, and whose changes of that data are ignored.
 	CloudInitFrozen bool
 
 	// Created is true for a VM that was created for the spec, false for one that
@@ -75,7 +70,7 @@ type Desired struct {
 	Created bool
 }
 
-// Defaults of a provider config; empty where it has none.
+// Defaults of a provider config. Fields are empty if it sets none.
 type Defaults struct {
 	// Storage of new disks.
 	Storage string
@@ -89,7 +84,7 @@ func DefaultsOf(config *v1alpha1.ProviderConfigSpec) Defaults {
 	return Defaults{Storage: ptr.Deref(config.DefaultStorage, ""), Bridge: ptr.Deref(config.DefaultBridge, "")}
 }
 
-// options returns the options of the VM's configuration that are managed.
+// options returns the managed options of the VM's configuration.
 func (d Desired) options() []Option {
 	p := d.MachineParameters
 	options := slices.Concat(
@@ -117,7 +112,7 @@ func (d Desired) options() []Option {
 	return options
 }
 
-// Params returns the parameters of a VM that is created from nothing.
+// Params returns the parameters for the creation of a new VM.
 func (d Desired) Params() proxmox.Params {
 	p := d.Difference(nil).Set
 	if d.SCSIController == nil && d.hasSCSI() {
@@ -138,7 +133,7 @@ func (d Desired) hasSCSI() bool {
 	return false
 }
 
-// Storages returns the storages that disks of a VM are made on which starts with a configuration.
+// Storages returns the storages on which disks are created for a VM that starts with a configuration.
 func (d Desired) Storages(config Config) []string {
 	var names []string
 	if d.Clone != nil && d.Clone.Storage != nil {
@@ -160,7 +155,7 @@ func (d Desired) Storages(config Config) []string {
 	return names
 }
 
-// Bridges returns the bridges that the networks of a VM need which starts with a configuration.
+// Bridges returns the bridges that the networks of a VM need that starts with a configuration.
 func (d Desired) Bridges(config Config) []string {
 	var names []string
 	for _, n := range d.Networks {

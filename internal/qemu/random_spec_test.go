@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A randomSpec makes specs and configurations up.
+// A randomSpec generates specs and configurations.
 type randomSpec struct{ *rand.Rand }
 
 func (g randomSpec) maybe() bool { return g.IntN(2) == 0 }
@@ -108,8 +108,7 @@ func (g randomSpec) spec() v1alpha1.MachineParameters {
 	return p
 }
 
-// limits of a disk as admission takes them: of the total or of each direction, and a
-// burst only beside its limit.
+// limits returns limits of a disk that admission accepts: of the total or of each direction, and a burst only together with its limit.
 func (g randomSpec) limits() v1alpha1.MachineDiskLimits {
 	mbps, iops := some(g, resource.MustParse("0"), resource.MustParse("1500m")), some(g, int32(0), 10)
 	var (
@@ -140,7 +139,7 @@ func (g randomSpec) limits() v1alpha1.MachineDiskLimits {
 	}
 }
 
-// platform of a spec: what a VM has one of.
+// platform sets the fields of a spec that a VM has once.
 func (g randomSpec) platform(p *v1alpha1.MachineParameters) {
 	p.EFIDisk = some(g, v1alpha1.MachineEFIDisk{Enabled: some(g, true, false), Type: some(g, "2m", "4m"), MSCertificate: some(g, "2023")})
 	p.TPM = some(g, v1alpha1.MachineTPM{Enabled: some(g, true, false), Version: some(g, "v1.2", "v2.0")})
@@ -170,7 +169,7 @@ func (g randomSpec) platform(p *v1alpha1.MachineParameters) {
 	}
 }
 
-// passthrough are named devices of the node.
+// passthrough returns named devices of the node.
 func (g randomSpec) passthrough(p *v1alpha1.MachineParameters) {
 	for _, name := range g.names("gpu", "nic", "nvme") {
 		d := v1alpha1.MachinePCIDevice{

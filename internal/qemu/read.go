@@ -24,19 +24,18 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
-// A Reader reads the value of an option that a VM has into parameters. It returns the
-// option that they ask for then, and what of the value they cannot hold: keys of it,
-// or [wholeOption].
+// A Reader reads the value of an option that a VM has into parameters. It returns the option that the parameters then ask for, and what they cannot hold
+// of the value: keys of it, or [wholeOption].
 type Reader func(p *v1alpha1.MachineParameters, name, now string) (o Option, left []string)
 
-// unreadable is returned for a value that no field can hold.
+// unreadable returns the result for a value that no field can hold.
 func unreadable() (Option, []string) { return Option{Want: undeclared}, []string{WholeOption} }
 
 func without(left []string, keys ...string) []string {
 	return slices.DeleteFunc(left, func(key string) bool { return slices.Contains(keys, key) })
 }
 
-// ReadTable returns a reader of the option at a place of a table.
+// ReadTable returns a reader of the option at an index of a table.
 func ReadTable(of func(p *v1alpha1.MachineParameters) []Option, i int) Reader {
 	return func(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
 		left := of(p)[i].read(now)
@@ -44,7 +43,7 @@ func ReadTable(of func(p *v1alpha1.MachineParameters) []Option, i int) Reader {
 	}
 }
 
-// ReadSMBIOS reads what SMBIOS tells the guest of its hardware.
+// ReadSMBIOS reads the SMBIOS hardware information.
 func ReadSMBIOS(p *v1alpha1.MachineParameters, name, now string) (Option, []string) {
 	uuid := Config{name: now}.UUID()
 	props, err := propertystring.Parse(now, "uuid")
@@ -69,7 +68,7 @@ func ReadTags(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
 	return tagsOption(p.Tags, ""), nil
 }
 
-// ReadSerialPort returns a reader of a serial port, which it adds.
+// ReadSerialPort returns a reader that adds a serial port.
 func ReadSerialPort(i int) Reader {
 	return func(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
 		p.SerialPorts = append(p.SerialPorts, now)
@@ -77,20 +76,20 @@ func ReadSerialPort(i int) Reader {
 	}
 }
 
-// ReadNUMANode returns a reader of a NUMA node, which it adds: all of it or nothing.
+// ReadNUMANode returns a reader that adds a NUMA node completely, or not at all.
 func ReadNUMANode(i int) Reader {
 	return func(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
 		n := v1alpha1.MachineNUMANode{}
 		left := readProperties(now, "", numaParts(&n))
 		p.CPU.NUMANodes = append(p.CPU.NUMANodes, n)
-		if len(left) > 0 { // The list says all of a node.
+		if len(left) > 0 { // The list describes a node completely.
 			left = []string{WholeOption}
 		}
 		return numaNodes(p.CPU)[i], left
 	}
 }
 
-// ReadHA reads settings of HA, and returns those that have no field.
+// ReadHA reads settings of HA, and returns those without a field.
 func ReadHA(h *v1alpha1.MachineHighAvailability, settings propertystring.Properties) (left []string) {
 	return readParts(settings, haParts(h))
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// ReadDisk adds a disk by its device, which is its name too.
+// ReadDisk adds a disk, named by its device.
 func ReadDisk(p *v1alpha1.MachineParameters, device, now string) (Option, []string) {
 	k := v1alpha1.MachineDisk{Name: device, Device: &device, Geometry: &v1alpha1.MachineDiskGeometry{}, Limits: &v1alpha1.MachineDiskLimits{}}
 	disk, err := proxmox.ParseDisk(now)
@@ -34,7 +34,7 @@ func ReadDisk(p *v1alpha1.MachineParameters, device, now string) (Option, []stri
 	return diskOption(device, k, nil, func() proxmox.Disk { return Desired{}.newDisk(k) }), without(left, "size", "format", "media")
 }
 
-// declaredSize returns the declared size of a disk, in the form that the spec has it.
+// declaredSize returns the size of a disk in the form of the spec.
 func declaredSize(k proxmox.Disk) *string {
 	size, known := k.Size()
 	if s := size.String(); known && size >= proxmox.MiB && size%proxmox.KiB == 0 {
@@ -55,8 +55,7 @@ func ReadTPM(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
 	return readFirmware(now, &p.TPM.Storage, &p.TPM.Format, func() firmwareDisk { return tpmDisk(p.TPM) })
 }
 
-// readFirmware reads a disk into its fields, of which the list is created again when
-// they are set.
+// readFirmware reads a disk into its fields. It calls of again when they are set.
 func readFirmware(now string, storage, format **string, of func() firmwareDisk) (Option, []string) {
 	disk, err := proxmox.ParseDisk(now)
 	if err != nil {
@@ -71,7 +70,7 @@ func readFirmware(now string, storage, format **string, of func() firmwareDisk) 
 	return of().option(""), without(left, "size", "format")
 }
 
-// ReadNIC adds a network by its device, which is its name too.
+// ReadNIC adds a network, named by its device.
 func ReadNIC(p *v1alpha1.MachineParameters, device, now string) (Option, []string) {
 	nic, err := proxmox.ParseNIC(now)
 	if err != nil {
@@ -93,7 +92,7 @@ func ReadIPConfig(i int) Reader {
 	}
 }
 
-// ReadCDROM adds a CD-ROM drive by its device, which is its name too.
+// ReadCDROM adds a CD-ROM drive, named by its device.
 func ReadCDROM(p *v1alpha1.MachineParameters, device, now string) (Option, []string) {
 	k, err := proxmox.ParseDisk(now)
 	if err != nil {
@@ -107,25 +106,25 @@ func ReadCDROM(p *v1alpha1.MachineParameters, device, now string) (Option, []str
 	return Desired{}.cdromOption(device, c), without(k.Options.Keys(), "media", "size")
 }
 
-// ReadPCIDevice adds a PCI device by its device in the VM, which is its name too.
+// ReadPCIDevice adds a PCI device, named by its device in the VM.
 func ReadPCIDevice(p *v1alpha1.MachineParameters, device, now string) (Option, []string) {
 	p.PCIDevices = append(p.PCIDevices, v1alpha1.MachinePCIDevice{Name: device})
 	return readHostDevice(p, pciDevices, device, now)
 }
 
-// ReadUSBDevice adds a USB device by its device in the VM, which is its name too.
+// ReadUSBDevice adds a USB device, named by its device in the VM.
 func ReadUSBDevice(p *v1alpha1.MachineParameters, device, now string) (Option, []string) {
 	p.USBDevices = append(p.USBDevices, v1alpha1.MachineUSBDevice{Name: device})
 	return readHostDevice(p, usbDevices, device, now)
 }
 
-// ReadVirtioFS adds a shared directory by its device in the VM, which is its name too.
+// ReadVirtioFS adds a shared directory, named by its device in the VM.
 func ReadVirtioFS(p *v1alpha1.MachineParameters, device, now string) (Option, []string) {
 	p.VirtioFS = append(p.VirtioFS, v1alpha1.MachineVirtioFS{Name: device})
 	return readHostDevice(p, sharedDirectories, device, now)
 }
 
-// readHostDevice reads the last of a list of devices of the node.
+// readHostDevice reads the last entry of a list of devices of the node.
 func readHostDevice(p *v1alpha1.MachineParameters, of func(p *v1alpha1.MachineParameters) []hostDevice, device, now string) (Option, []string) {
 	last := len(of(p)) - 1
 	h := of(p)[last]

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// recordedConfigs are the configurations in the recordings of a version of PVE.
+// recordedConfigs returns the configurations in the recordings of a version of PVE.
 func recordedConfigs(t *testing.T, version string) []Config {
 	t.Helper()
 	f, err := os.Open("../simulator/testdata/recordings-" + version + ".json.gz")
@@ -67,8 +67,7 @@ func recordedConfigs(t *testing.T, version string) []Config {
 	return configs
 }
 
-// recordedConfig reads a configuration, or nothing out of what is none. Values
-// are as the client reads them.
+// recordedConfig parses a configuration, or returns nothing for other texts. Values are as the client reads them.
 func recordedConfig(s string) Config {
 	if _, rest, ok := strings.Cut(s, ": {"); ok && strings.HasPrefix(s, "conf") {
 		s = `{"data":{` + rest + "}"
@@ -88,7 +87,7 @@ func recordedConfig(s string) Config {
 	return config
 }
 
-// printed is a value after it was read and written, for options that are.
+// printed returns a value after it was parsed and written, for options with a parser.
 func printed(option, value string) (string, error) {
 	s, _ := fields.Stem(option)
 	structured := map[string]string{
@@ -110,8 +109,7 @@ func printed(option, value string) (string, error) {
 	return value, nil
 }
 
-// Real configurations are read and written unchanged, and what the spec leaves
-// open is left alone.
+// TestRecordedConfigs checks that real configurations are read and written unchanged, and that what the spec leaves open is not changed.
 func TestRecordedConfigs(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
@@ -135,7 +133,7 @@ func TestRecordedConfigs(t *testing.T) {
 	}
 }
 
-// fullSpec declares all that the fullest of the recorded VMs has.
+// fullSpec declares everything that the fullest of the recorded VMs has.
 const fullSpec = `
 name: full
 cpu: {cores: 2, sockets: 1, type: x86-64-v2-AES, numa: true}

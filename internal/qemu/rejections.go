@@ -31,8 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// Rejections returns the changes that the spec asks for and that cannot be made to a
-// VM with this configuration. They are found before anything is sent.
+// Rejections returns the changes that the spec asks for and that are impossible for a VM with this configuration. They are found before anything is sent.
 func (d Desired) Rejections(config Config) []string {
 	no := slices.Concat(fields.ExtraRejections(d.ExtraConfig), d.platformRejections(config), imageRejections(d, config))
 	for _, f := range firmware(d.MachineParameters) {
@@ -57,8 +56,7 @@ func (d Desired) Rejections(config Config) []string {
 	return append(no, d.cloudInitRejections(config)...)
 }
 
-// rounding is how much larger than asked for a storage may make a disk: LVM, for
-// one, allocates whole extents.
+// rounding is the maximum by which a storage may round up the size of a disk. LVM, for example, allocates whole extents.
 const rounding = 32 * proxmox.MiB
 
 func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string {
@@ -91,8 +89,8 @@ func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string 
 	return no
 }
 
-// volumeRejections returns why the disk of a Volume cannot be as an entry has it that does not name the Volume: the Volume is what its size and its
-// storage are counted by.
+// volumeRejections returns why an entry that does not name the Volume cannot change its disk: a quota counts the disk by the size and the storage of the
+// Volume.
 func volumeRejections(d Desired, k v1alpha1.MachineDisk, disk proxmox.Disk) []string {
 	if k.VolumeRef != nil || !slices.Contains(d.Leaving, disk.Volume) && !slices.Contains(d.Counted, disk.Volume) {
 		return nil
@@ -105,7 +103,7 @@ func volumeRejections(d Desired, k v1alpha1.MachineDisk, disk proxmox.Disk) []st
 		k.Name, d.Devices.Disks[k.Name], disk.Volume)}
 }
 
-// keptRejections returns why a disk that comes back cannot have the volume that it had.
+// keptRejections returns why a disk cannot be attached again with its former volume.
 func (d Desired) keptRejections(k v1alpha1.MachineDisk, config Config) []string {
 	value := returningDisk(d.Devices, k.Name)
 	disk, err := proxmox.ParseDisk(value)
@@ -134,7 +132,7 @@ func (d Desired) networkRejections(n v1alpha1.MachineNetwork, config Config) []s
 	device := d.Devices.Networks[n.Name]
 	_, err := proxmox.ParseNIC(config[device])
 	switch {
-	case config[device] != "" && err != nil: // Its MAC address would be lost.
+	case config[device] != "" && err != nil: // Otherwise its MAC address would be lost.
 		return []string{fmt.Sprintf("network %q: %s of the VM cannot be read: %q", n.Name, device, config[device])}
 	case config[device] == "" && n.Bridge == nil && d.Defaults.Bridge == "":
 		return []string{fmt.Sprintf("network %q is new and has no bridge, and the provider config has no defaultBridge", n.Name)}
@@ -142,7 +140,7 @@ func (d Desired) networkRejections(n v1alpha1.MachineNetwork, config Config) []s
 	return nil
 }
 
-// protectedRejections rejects disks that PVE does not let go while the VM is protected.
+// protectedRejections rejects the removal of disks while PVE protects the VM.
 func (d Desired) protectedRejections(config Config) []string {
 	if !config.protected() || !ptr.Deref(d.Protection, true) {
 		return nil
@@ -171,13 +169,12 @@ func (d Desired) protectedRejections(config Config) []string {
 	return going
 }
 
-// ballooned reports whether memory is declared, and the least that ballooning leaves
-// of it is not.
+// ballooned reports whether the memory is declared, but not the minimum for ballooning.
 func (d Desired) ballooned() bool {
 	return d.Memory != nil && ptr.Deref(d.Balloon, true) && d.minimum() == nil
 }
 
-// minimum returns the minimum that ballooning is to leave to the VM; nil if the spec does not say.
+// minimum returns the minimum memory for ballooning, or nil if the spec declares none.
 func (d Desired) minimum() *resource.Quantity {
 	if d.MemoryOptions == nil || !ptr.Deref(d.Balloon, true) {
 		return nil
@@ -185,13 +182,12 @@ func (d Desired) minimum() *resource.Quantity {
 	return d.MemoryOptions.Minimum
 }
 
-// keepsMemory reports whether the VM has been told already what is declared of its
-// memory: whatever that is, it is not to change.
+// keepsMemory reports whether the VM already has the declared memory settings. Such settings are not rejected.
 func (d Desired) keepsMemory(config Config) bool {
 	return d.Memory != nil && config["memory"] != "" && config.Memory() == d.Memory.Value()
 }
 
-// memoryRejections rejects sizes of memory that PVE does not take, or not for long.
+// memoryRejections rejects memory sizes that PVE does not accept, or does not keep.
 func (d Desired) memoryRejections(config Config) []string {
 	if d.keepsMemory(config) {
 		return nil
@@ -208,8 +204,7 @@ func (d Desired) memoryRejections(config Config) []string {
 	return no
 }
 
-// Sizes in MiB of memory that can be plugged in: what a VM starts with, and 32
-// modules each of a size that doubles.
+// Sizes in MiB of memory for hotplug: the memory at the start, and 32 modules of each size, which then doubles.
 const (
 	FirstMemory = 1024
 	firstModule = 512
@@ -217,8 +212,7 @@ const (
 	moduleSizes = 8
 )
 
-// hotplugRejections rejects sizes of memory that are not made of whole modules. PVE rounds
-// them up, and takes a module out again when it is asked for less.
+// hotplugRejections rejects memory sizes that do not consist of whole modules. PVE rounds them up, and removes a module again when less is requested.
 func (d Desired) hotplugRejections(config Config) []string {
 	features := SplitHotplug(cmp.Or(config["hotplug"], DefaultHotplug))
 	if d.Hotplug != nil {
@@ -238,8 +232,8 @@ func (d Desired) hotplugRejections(config Config) []string {
 	return []string{fmt.Sprintf("memory %s cannot be plugged in: with memory in hotplug, Proxmox VE has %d MiB after %d MiB", d.Memory, size, below)}
 }
 
-// sshKeyRejections rejects keys that PVE would refuse, which has ssh-keygen read each of them
-// (PVE::Tools::validate_ssh_public_keys). The VM would be half made by then.
+// sshKeyRejections rejects keys that PVE would reject, because it runs ssh-keygen on each of them (PVE::Tools::validate_ssh_public_keys). By then the VM
+// would be partly created.
 func (d Desired) sshKeyRejections(config Config) []string {
 	if d.CloudInit == nil || sameKeys(config["sshkeys"], joinKeys(d.CloudInit.SSHKeys)) {
 		return nil
@@ -253,7 +247,7 @@ func (d Desired) sshKeyRejections(config Config) []string {
 	return no
 }
 
-// IsPublicKey reports whether a line is a public key, with options before it or not.
+// IsPublicKey reports whether a line is a public key, with or without options before it.
 func IsPublicKey(line string) bool {
 	_, _, _, rest, err := ssh.ParseAuthorizedKey([]byte(line)) //nolint:dogsled // Whether it is one is all that counts.
 	return err == nil && len(rest) == 0

@@ -37,7 +37,7 @@ func TestRefusals(t *testing.T) {
 		spec     v1alpha1.MachineParameters
 		config   map[string]string
 		defaults Defaults
-		want     []string // parts of each refusal
+		want     []string // parts of each rejection
 	}{
 		"None": {
 			reason: "What can be done is not refused.",
@@ -161,7 +161,7 @@ const (
 		"AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBBFPIrrkzF8FzkOaLn6e3cMAv6i4mLgIR0apMM2GdbtThn1h5UIIrGlJwxHFKFr0AUk8fPO0eXfnBj0DjLAlYQE="
 )
 
-// What ssh-keygen -l reads is a key, and what it does not read is none.
+// TestPublicKeys checks that a line is a key if, and only if, ssh-keygen -l accepts it.
 func TestPublicKeys(t *testing.T) {
 	cases := map[string]struct {
 		reason string

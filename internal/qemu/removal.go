@@ -23,14 +23,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Removal policies: what becomes of the device of an entry that leaves its list.
+// Removal policies for the device of an entry that leaves its list.
 const (
 	policyDetach  = "Detach"
 	policyRetain  = "Retain"
 	policyDestroy = "Destroy"
 )
 
-// Why a device stays although its entry has left the list.
+// Reasons why a device stays although its entry has left the list.
 const (
 	reasonPolicy   = "its removalPolicy is Retain"
 	reasonBootDisk = "the VM boots from it"
@@ -41,18 +41,17 @@ const (
 type declaredPolicy struct {
 	Policy string `json:"policy"`
 
-	// Generation of the spec that declared it last. A spec in between that nobody
-	// has seen may have declared another one.
+	// Generation of the spec that declared it last. A spec in between that was not seen may have declared another one.
 	Generation int64 `json:"generation"`
 }
 
-// A leftEntry is one that has left its list.
+// A leftEntry is an entry that has left its list.
 type leftEntry struct {
-	// Policy that was decided on when it left, and the reason to retain it.
+	// Policy that was chosen when it left, and the reason to retain it.
 	Policy string `json:"policy"`
 	Reason string `json:"reason,omitempty"`
 
-	// Device that it was, and the value of that then.
+	// Device of the entry, and its value at that time.
 	Device string `json:"device"`
 	Value  string `json:"value,omitempty"`
 
@@ -60,9 +59,9 @@ type leftEntry struct {
 	Generation int64 `json:"generation"`
 }
 
-// A Retained device is one whose entry has left its list and that stays attached.
+// A Retained device stays attached although its entry has left its list.
 type Retained struct {
-	// List that the entry was in, and what messages call an entry of it.
+	// List of the entry, and the name of such entries in messages.
 	List, What string
 
 	// Name of the entry, and its device.
@@ -72,7 +71,7 @@ type Retained struct {
 	Reason string
 }
 
-// leave decides what becomes of the entries that have left their lists.
+// leave decides what happens to the devices of entries that have left their lists.
 func (d Devices) leave(s State, p *v1alpha1.MachineParameters, generation int64) {
 	for _, l := range d.lists(p) {
 		for name, device := range l.devices {
@@ -86,9 +85,8 @@ func (d Devices) leave(s State, p *v1alpha1.MachineParameters, generation int64)
 	}
 }
 
-// removalOf returns the policy for an entry that leaves its list with a generation of the
-// spec, and the reason to retain its device. To take away what the VM boots from, or
-// what was not made for the list, takes a policy that was declared up to this generation.
+// removalOf returns the policy for an entry that leaves its list with a generation of the spec, and the reason to retain its device. A boot disk, or a
+// device that was not created for the list, is only removed by a policy that was declared up to this generation.
 func (d Devices) removalOf(l deviceList, name string, s State, generation int64) (policy, reason string) {
 	declared := d.Policies[l.key(name)]
 	certain := declared.Generation+1 == generation
@@ -116,13 +114,12 @@ func (d Devices) whyRetained(l deviceList, name string, s State) string {
 	return ""
 }
 
-// sameVolume reports whether a device has the volume that it had while its entry was
-// listed: another one is not meant.
+// sameVolume reports whether a device has the volume that it had while its entry was listed. A policy does not apply to another volume.
 func (d Devices) sameVolume(l deviceList, name string, s State) bool {
 	return l.name != listDisks || s.Config.Volume(l.devices[name]) == d.Volumes[name]
 }
 
-// removed returns the devices of entries that have left their lists and that go.
+// removed returns the devices of entries that have left their lists and that are to be removed.
 func (d Devices) removed(p *v1alpha1.MachineParameters) Devices {
 	gone := d.clone()
 	all := gone.lists(p)
@@ -162,5 +159,5 @@ func (d Devices) Destroyed(p *v1alpha1.MachineParameters, config Config) []strin
 	return found
 }
 
-// volumeIn returns the volume in the value of a disk; empty if there is none.
+// volumeIn returns the volume in the value of a disk, or nothing if there is none.
 func volumeIn(value string) string { return Config{"disk": value}.Volume("disk") }

@@ -35,7 +35,7 @@ import (
 //nolint:gochecknoglobals // A constant.
 var lifetimeDefaults = Defaults{Storage: "local-lvm", Bridge: "vmbr0"}
 
-// A lifetime is a VM with what is kept of its devices, through edits of its spec.
+// A lifetime is a VM with the record of its devices, through edits of its spec.
 type lifetime struct {
 	t          *testing.T
 	devices    Devices
@@ -43,7 +43,7 @@ type lifetime struct {
 	generation int64
 	desired    Desired
 
-	// sizes of volumes, and how many there were made.
+	// sizes of volumes, and the number of created ones.
 	sizes map[string]string
 	made  int
 
@@ -51,7 +51,7 @@ type lifetime struct {
 	filled []string
 }
 
-// edit has the VM brought to another spec. It is an error that the spec is refused.
+// edit changes the VM to another spec. It returns an error if the spec is rejected.
 func (l *lifetime) edit(p v1alpha1.MachineParameters) error {
 	l.t.Helper()
 	l.generation++
@@ -80,7 +80,7 @@ func (l *lifetime) edit(p v1alpha1.MachineParameters) error {
 	return nil
 }
 
-// remove a device, which PVE takes out of the boot order then.
+// remove removes a device, which PVE also removes from the boot order.
 func remove(config Config, device string) {
 	delete(config, device)
 	order := bootorder.Devices(config["boot"])
@@ -92,7 +92,7 @@ func remove(config Config, device string) {
 	}
 }
 
-// detach a device. PVE keeps its volume as an unused disk.
+// detach detaches a device. PVE keeps its volume as an unused disk.
 func (l *lifetime) detach(config Config, device string) {
 	if volume := config.Volume(device); volume != "" && !config.takesMedia(device) {
 		config[l.unused(config)] = volume
@@ -104,8 +104,7 @@ type rejected string
 
 func (r rejected) Error() string { return string(r) }
 
-// stored is what PVE makes of a change: volumes of disks that are made, MAC addresses, and
-// unused disks of those that are detached.
+// stored returns the configuration that PVE stores for a change: with volumes of new disks, MAC addresses, and unused disks of detached ones.
 func (l *lifetime) stored(change Difference) Config {
 	after := maps.Clone(l.config)
 	if l.sizes == nil {
@@ -143,7 +142,7 @@ func (l *lifetime) unused(config Config) string {
 	return ""
 }
 
-// allocated is a disk with its volume, one that is made if it has only a size.
+// allocated returns a disk with its volume, which is created if the disk has only a size.
 func (l *lifetime) allocated(config Config, disk proxmox.Disk) string {
 	if _, gib, _ := strings.Cut(disk.Volume, ":"); !strings.HasPrefix(gib, "vm-") {
 		disk.Volume = fmt.Sprintf("local-lvm:vm-100-disk-%d", l.made)
@@ -159,7 +158,7 @@ func (l *lifetime) allocated(config Config, disk proxmox.Disk) string {
 	return disk.String()
 }
 
-// volumes of the disks that the spec lists, and MAC addresses of its networks.
+// shown returns the volumes of the disks that the spec lists, and the MAC addresses of its networks.
 func (l *lifetime) shown() map[string]string {
 	found := map[string]string{}
 	for _, k := range l.desired.Disks {
@@ -173,7 +172,7 @@ func (l *lifetime) shown() map[string]string {
 	return found
 }
 
-// ops are the disks that are to grow or to move.
+// ops returns the disks that are to be resized or moved.
 func (l *lifetime) ops() []string {
 	var all []string
 	l.desired.Devices = l.devices
@@ -186,7 +185,7 @@ func (l *lifetime) ops() []string {
 	return all
 }
 
-// cloneConfig is a VM as a clone of a template with two disks and two networks is.
+// cloneConfig returns a VM that is a clone of a template with two disks and two networks.
 func cloneConfig() Config {
 	return Config{
 		"smbios1": "uuid=" + ourUUID,
@@ -209,7 +208,7 @@ func networksOf(all ...v1alpha1.MachineNetwork) spec {
 	return spec{Networks: append([]v1alpha1.MachineNetwork{}, all...)}
 }
 
-// sized is a disk with what a new one needs.
+// sized returns a disk with the fields that a new one needs.
 func sized(name, size string) v1alpha1.MachineDisk {
 	return v1alpha1.MachineDisk{Name: name, Size: &size}
 }
@@ -224,19 +223,18 @@ func withVolume(k v1alpha1.MachineDisk, volume string) v1alpha1.MachineDisk {
 	return k
 }
 
-// TestPathIndependence has specs that are reached by edits. Each declared entry is what
-// it is on a new VM of the last spec, but for data that are there.
+// TestPathIndependence checks specs that are reached by edits. Each declared entry must be as on a new VM of the last spec, except for existing data.
 func TestPathIndependence(t *testing.T) {
 	type m = map[string]string
 	root, data := "scsi0 local-lvm:vm-100-disk-0", "scsi1 local-lvm:vm-100-disk-1"
 	cases := map[string]struct {
 		reason string
-		vm     Config // A clone, unless it says otherwise.
+		vm     Config // A clone by default.
 		edits  []spec
 		want   m
-		config m        // Options of the VM in the end.
+		config m        // Options of the VM at the end.
 		filled []string // Volumes that the image has filled.
-		ops    []string // What is to be done to disks in the end.
+		ops    []string // What is to be done to disks at the end.
 		err    string
 	}{
 		"Absent": {
@@ -651,7 +649,7 @@ func TestPathIndependence(t *testing.T) {
 					t.Fatalf("\n%s\nedit %d: %v", tc.reason, i, err)
 				}
 				if name == "LaterNew" && i == 0 {
-					l.config["scsi1"] = "local-lvm:vm-100-disk-1,size=1G" // By hand.
+					l.config["scsi1"] = "local-lvm:vm-100-disk-1,size=1G" // A manual change.
 					l.made = 2
 				}
 			}
@@ -678,7 +676,7 @@ func TestPathIndependence(t *testing.T) {
 	}
 }
 
-// imageOf a VM that is made from an image, which fills the disk of that name, or the first. A list without entries is left out.
+// imageOf returns the spec of a VM that is created from an image, which fills the disk with that name, or the first. A list without entries is left out.
 func imageOf(fills string, all ...v1alpha1.MachineDisk) spec {
 	p := spec{Image: &v1alpha1.MachineImage{Volume: "local:import/debian.qcow2"}, Disks: all}
 	if fills != "" {
@@ -691,7 +689,7 @@ func sizedOn(name, device string) v1alpha1.MachineDisk {
 	return v1alpha1.MachineDisk{Name: name, Device: &device, Size: new("1G")}
 }
 
-// usb devices by their names, all of SPICE.
+// usb returns USB devices by their names, all of SPICE.
 func usb(names ...string) []v1alpha1.MachineUSBDevice {
 	var all []v1alpha1.MachineUSBDevice
 	for _, name := range names {
@@ -704,7 +702,7 @@ func goingNIC(name string) v1alpha1.MachineNetwork {
 	return v1alpha1.MachineNetwork{Name: name, RemovalPolicy: new("Detach")}
 }
 
-// What stays although its entry has left the list is told, with the reason.
+// TestRetained checks that devices which stay although their entries have left the list are reported, with the reason.
 func TestRetained(t *testing.T) {
 	l := &lifetime{t: t, config: cloneConfig(), made: 2}
 	for _, p := range []spec{
@@ -732,15 +730,14 @@ func TestRetained(t *testing.T) {
 	}
 }
 
-// A policy that somebody may have changed since counts as none where it takes away what
-// would stay otherwise.
+// TestPolicyUnseen checks that a policy that may have been changed since does not count if it would remove what would otherwise stay.
 func TestPolicyUnseen(t *testing.T) {
 	for policy, made := range map[string]string{"Detach": "local-lvm:vm-100-disk-2", "Destroy": "local-lvm:vm-100-disk-2", "Retain": ""} {
 		l := &lifetime{t: t, config: cloneConfig(), made: 2}
 		if err := l.edit(disksOf(leaving(disk("root"), policy), disk("data"), leaving(sized("more", "1G"), policy))); err != nil {
 			t.Fatal(err)
 		}
-		l.generation++ // A spec that nobody has looked at.
+		l.generation++ // A spec that was not seen.
 		if err := l.edit(disksOf(disk("data"))); err != nil {
 			t.Fatal(err)
 		}
@@ -753,8 +750,7 @@ func TestPolicyUnseen(t *testing.T) {
 	}
 }
 
-// A removal that was decided on stays so, however often the spec changes before it can
-// be made.
+// TestRemovalStaysDue checks that a removal stays decided, however often the spec changes before it is possible.
 func TestRemovalStaysDue(t *testing.T) {
 	config := Config{"scsi0": "s:vm-1-disk-0", "scsi1": "s:vm-1-disk-1"}
 	s := State{Config: config, Active: config}

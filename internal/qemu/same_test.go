@@ -22,7 +22,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// What PVE stores otherwise than it was sent is no difference for ever.
+// TestSame checks that values which PVE stores in another form than they were sent do not differ forever.
 func TestSame(t *testing.T) {
 	cases := map[string]struct {
 		reason    string

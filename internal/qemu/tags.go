@@ -25,35 +25,34 @@ import (
 
 var notInTag = regexp.MustCompile(`[^a-z0-9_+.-]`)
 
-// tenantPrefix begins the tag of each tenant.
+// tenantPrefix is the prefix of the tag of each tenant.
 const tenantPrefix = "tenant_"
 
 func isTenantTag(tag string) bool { return strings.HasPrefix(strings.ToLower(tag), tenantPrefix) }
 
-// tenantTag returns the tag of a tenant: in lower case, as PVE's tags are.
+// tenantTag returns the tag of a tenant, in lower case like all tags of PVE.
 func tenantTag(tenant string) string {
 	return tenantPrefix + notInTag.ReplaceAllString(strings.ToLower(tenant), "_")
 }
 
-// splitList reads a list, which PVE separates in one way and takes in all.
+// splitList splits a list with any of the separators that PVE accepts.
 func splitList(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(";,", r) || unicode.IsSpace(r) })
 }
 
-// joinTags writes tags as PVE keeps them: sorted, once each.
+// joinTags writes tags as PVE stores them, sorted and without repetitions.
 func joinTags(tags []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(tags))), ";")
 }
 
-// Tagged reports whether the VM has these tags and no others, in whatever order.
+// Tagged reports whether the VM has exactly these tags, in any order.
 func (c Config) Tagged(tags []string) bool { return joinTags(splitList(c["tags"])) == joinTags(tags) }
 
 func sameTags(a, b string) bool {
 	return joinTags(splitList(strings.ToLower(a))) == joinTags(splitList(strings.ToLower(b)))
 }
 
-// tagsOption returns the tags of the spec, and the tenant's. If the spec declares none,
-// those that the VM has stay, but for that of another tenant.
+// tagsOption returns the tags of the spec, and the tenant's. If the spec declares none, the VM keeps its tags, except that of another tenant.
 func tagsOption(tags []string, tenant string, carried ...string) Option {
 	return Option{Name: "tags", same: sameTags, Want: func(now string) (string, bool) {
 		wanted := tags

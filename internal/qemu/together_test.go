@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// What Proxmox VE does not take together is not sent together.
+// TestTogether checks that options which Proxmox VE does not accept together are not sent together.
 func TestTogether(t *testing.T) {
 	type m = map[string]string
 	limited := func(l v1alpha1.MachineDiskLimits) v1alpha1.MachineParameters {
@@ -105,7 +105,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// What Proxmox VE would not take is refused before it is sent.
+// TestNotTogether checks that what Proxmox VE would not accept is rejected before it is sent.
 func TestNotTogether(t *testing.T) {
 	type m = map[string]string
 	machine := func(kind string, o v1alpha1.MachineOptions) v1alpha1.MachineParameters {
@@ -229,7 +229,7 @@ func TestNotTogether(t *testing.T) {
 	}
 }
 
-// A person may write what the spec asks for in other words.
+// TestSameInOtherWords checks that an equivalent manual spelling of a configuration is no difference.
 func TestSameInOtherWords(t *testing.T) {
 	spec := v1alpha1.MachineParameters{
 		Agent: new(true), AgentOptions: &v1alpha1.MachineAgentOptions{FreezeFSOnBackup: new(false)},
@@ -248,7 +248,7 @@ func TestSameInOtherWords(t *testing.T) {
 	}
 }
 
-// A VM that was made before PVE had boot orders names its boot disk apart.
+// TestLegacyBootDisk checks a VM from before PVE had boot orders, which names its boot disk separately.
 func TestLegacyBootDisk(t *testing.T) {
 	config := map[string]string{"boot": "cdn", "bootdisk": "virtio0", "ide0": "s:vm-100-disk-1,size=1G", "virtio0": "s:vm-100-disk-0,size=8G"}
 	d := desiredOf(t, v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("root"), disk("data")}}, Devices{}, config)
@@ -285,7 +285,7 @@ func TestNeedsCloudInitRegen(t *testing.T) {
 	}
 }
 
-// Only what the spec asks for is a reason to restart a VM.
+// TestPending checks that only what the spec declares is a reason to restart a VM.
 func TestPending(t *testing.T) {
 	state := Read([]proxmox.PendingValue{
 		{Key: "hostpci0", Value: new("mapping=gpu"), Delete: 1},

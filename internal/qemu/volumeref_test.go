@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// TestVolumeRef has a disk that is a Volume, which comes from another VM and leaves for one.
+// TestVolumeRef checks the disk of a Volume, which comes from another VM and leaves for one.
 func TestVolumeRef(t *testing.T) {
 	const has, other = "s:vm-100-disk-1", "s:vm-100-disk-2"
 	listed := func(volume string) *v1alpha1.MachineParameters {
@@ -86,7 +86,7 @@ func TestVolumeRef(t *testing.T) {
 	}
 }
 
-// TestVolumeTwice has a volume that two entries name, one of which may be a Volume, attached as neither.
+// TestVolumeTwice checks that a volume which two entries name, one of which may be a Volume, is attached for neither.
 func TestVolumeTwice(t *testing.T) {
 	const volume, other = "s:vm-100-disk-1", "s:vm-100-disk-2"
 	ref := &v1alpha1.VolumeReference{Name: "d"}
@@ -137,7 +137,7 @@ func TestVolumeTwice(t *testing.T) {
 	}
 }
 
-// TestVolumeRefLeaves has a disk that is a Volume detached when it is taken off the list, though it was not made for that.
+// TestVolumeRefLeaves checks that the disk of a Volume is detached when it is removed from the list, although it was not created for the list.
 func TestVolumeRefLeaves(t *testing.T) {
 	const has = "s:vm-100-disk-1"
 	config := Config{"scsi0": "s:vm-100-disk-0", "scsi5": has, "boot": "order=scsi0"}
@@ -162,7 +162,8 @@ func TestVolumeRefLeaves(t *testing.T) {
 	}
 }
 
-// TestVolumesLeaving has disks detached that are to leave, whoever has attached them, but for those that the spec names by their volumes.
+// TestVolumesLeaving checks that disks which are to leave are detached, regardless of who attached them, except those that the spec names by their
+// volumes.
 func TestVolumesLeaving(t *testing.T) {
 	const leaves = "s:vm-100-disk-1"
 	active := Config{"scsi0": "s:vm-100-disk-0", "scsi5": leaves, "unused0": "s:vm-100-disk-2"}
@@ -197,7 +198,7 @@ func TestVolumesLeaving(t *testing.T) {
 	}
 }
 
-// TestVolumesByOtherEntry has an entry that does not name a Volume have its disk: it changes neither the size nor the storage.
+// TestVolumesByOtherEntry checks that an entry which has the disk of a Volume without naming the Volume changes neither the size nor the storage.
 func TestVolumesByOtherEntry(t *testing.T) {
 	const volume = "s:vm-100-disk-1"
 	config := Config{"scsi1": volume + ",size=1G"}

@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// TestAccess changes users, groups, roles, tokens and grants one after the other, as it was recorded.
+// TestAccess changes users, groups, roles, tokens and grants one after another, as in the recordings.
 func TestAccess(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)

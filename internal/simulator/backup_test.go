@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// backedUp is a cluster with a VM and storages for backups: of files, and a backup server.
+// backedUp returns a cluster with a VM and storages for backups: a file storage and a backup server.
 func backedUp(t *testing.T) (*simulator.Server, *client) {
 	t.Helper()
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
@@ -44,7 +44,7 @@ func backedUp(t *testing.T) (*simulator.Server, *client) {
 	return s, c
 }
 
-// backups of a cluster, the latest first.
+// backups returns the backups of a cluster, the latest first.
 func backups(s *simulator.Server) []string {
 	var names []string
 	s.Edit(func(st *state.State) {
@@ -59,7 +59,7 @@ func backups(s *simulator.Server) []string {
 	return names
 }
 
-// logOf the latest task.
+// logOf returns the log of the latest task.
 func logOf(s *simulator.Server) string {
 	log := ""
 	s.Edit(func(st *state.State) { log = strings.Join(st.Tasks[len(st.Tasks)-1].Log, "\n") })
@@ -118,7 +118,7 @@ func TestBackupServer(t *testing.T) {
 	}
 }
 
-// TestBackupFails has what is wrong found by the task.
+// TestBackupFails checks that the task finds the problems.
 func TestBackupFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -174,7 +174,7 @@ func TestBackupFails(t *testing.T) {
 	}
 }
 
-// TestPrune has older backups removed by the retention of the storage, but not those that are protected.
+// TestPrune checks that older backups are removed by the retention of the storage, except those that are protected.
 func TestPrune(t *testing.T) {
 	s, c := backedUp(t)
 	for range 4 {
@@ -201,8 +201,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// TestRestoreInPlace puts a VM back that exists: the disks of the backup's drives are replaced, the snapshots are gone, and all other
-// disks of the VM stay as unused ones.
+// TestRestoreInPlace restores an existing VM: the disks of the backup's drives are replaced, the snapshots are deleted, and all other disks of the VM stay
+// as unused ones.
 func TestRestoreInPlace(t *testing.T) {
 	s, c := backedUp(t)
 	const vm = "/nodes/pve1/qemu/100"
@@ -250,7 +250,7 @@ func TestRestoreInPlace(t *testing.T) {
 	})
 }
 
-// TestRunBackupJob has each node run a job as its scheduler does.
+// TestRunBackupJob makes each node run a job as its scheduler does.
 func TestRunBackupJob(t *testing.T) {
 	s, c := backedUp(t)
 	c.task("POST /nodes/pve2/qemu", "vmid=910", "name=db")

@@ -32,8 +32,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
-// RunBackupJob has a backup job run now as the scheduler of each node that is on runs it when it is due: root@pam backs up the
-// guests on the node with the options of the job.
+// RunBackupJob runs a backup job now, as the scheduler of each running node does when the job is due: root@pam backs up the guests on the node with the
+// options of the job.
 func (s *Server) RunBackupJob(ctx context.Context, id string) error {
 	var job map[string]string
 	var nodes []string

@@ -35,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
-// Admit answers requests that need no body: wrong credentials above all.
+// Admit answers requests that need no body, mainly those with wrong credentials.
 func (s *Server) Admit(r *wire.Request) *wire.Response {
 	if r.URL.Path == "/healthz" {
 		return &wire.Response{Status: http.StatusOK, Type: "text/plain", Content: []byte("ok\n")}
@@ -71,7 +71,7 @@ func plain(status int, message string) *wire.Response {
 	return &wire.Response{Status: status, Reason: message, Content: []byte(message)}
 }
 
-// Answer answers a request whose body is there.
+// Answer answers a request whose body was received.
 func (s *Server) Answer(r *wire.Request) *wire.Response {
 	if beside(r) {
 		return s.control(r)
@@ -106,7 +106,7 @@ func (s *Server) Answer(r *wire.Request) *wire.Response {
 	return resp
 }
 
-// reset reports whether the node that was asked boots, or has booted since, so that it answers nothing.
+// reset reports whether the node that was asked is booting, or has booted since, so that it does not answer.
 func (s *Server) reset(node string, since time.Time) bool {
 	out := false
 	s.Update(func(st *state.State) {
@@ -116,7 +116,7 @@ func (s *Server) reset(node string, since time.Time) bool {
 	return out
 }
 
-// attributes returns what an answer has beside its data.
+// attributes returns the fields of an answer in addition to its data.
 func attributes(total int, changes string) map[string]any {
 	body := map[string]any{}
 	if total > 0 {
@@ -175,7 +175,7 @@ func describe(resp *wire.Response, body map[string]any, err error) {
 	}
 }
 
-// extjs moves the status into the body.
+// extjs moves the status to the body.
 func extjs(resp *wire.Response, body map[string]any, err error) {
 	body["success"] = 1
 	if err != nil {
@@ -184,7 +184,7 @@ func extjs(resp *wire.Response, body map[string]any, err error) {
 	resp.Status, resp.Reason = http.StatusOK, "OK"
 }
 
-// decode reads the parameters of query and body; those of the query win. The content of an uploaded file comes apart.
+// decode reads the parameters of query and body. Those of the query take precedence. The content of an uploaded file is returned separately.
 func decode(r *wire.Request, version string) (schema.Values, []byte, error) {
 	values, upload := schema.Values{}, []byte(nil)
 	var err error
@@ -205,7 +205,7 @@ func decode(r *wire.Request, version string) (schema.Values, []byte, error) {
 	return values, upload, err
 }
 
-// decodeForm splits a form as pveproxy does: at "&" and ";", and what follows a second "=" is lost.
+// decodeForm splits a form like pveproxy: at "&" and ";". Anything after a second "=" is lost.
 func decodeForm(form string, into schema.Values) {
 	for _, pair := range strings.FieldsFunc(form, func(r rune) bool { return r == '&' || r == ';' }) {
 		parts := strings.Split(pair, "=")
@@ -232,7 +232,7 @@ func unescape(s string) string {
 	return s
 }
 
-// parserLines returns the lines of pveproxy in which it fails to read a JSON body.
+// parserLines returns the line numbers at which pveproxy fails to parse a JSON body.
 func parserLines(version string) [2]int {
 	if version == "8.4" {
 		return [2]int{917, 957}
@@ -263,7 +263,7 @@ func decodeJSON(content []byte, into schema.Values, lines [2]int) error {
 	return nil
 }
 
-// jsonValue turns numbers and lists into the texts that Perl sees.
+// jsonValue converts numbers and lists to the texts that Perl sees.
 func jsonValue(v any) any {
 	switch t := v.(type) {
 	case json.Number:

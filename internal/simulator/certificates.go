@@ -32,19 +32,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/random"
 )
 
-// Certificates are a certificate authority and a server certificate signed by it, in PEM.
+// Certificates holds a certificate authority and a server certificate signed by it, in PEM.
 type Certificates struct {
-	// CA is what clients trust.
+	// CA is the certificate that clients trust.
 	CA []byte
-	// Certificate and Key are the server's.
+	// Certificate and Key belong to the server.
 	Certificate []byte
 	Key         []byte
 }
 
-// certificateLife is how long generated certificates are good for.
+// certificateLife is the validity of generated certificates.
 const certificateLife = 2 * 365 * 24 * time.Hour
 
-// NewCertificates makes fresh certificates for localhost and further host names or addresses.
+// NewCertificates creates new certificates for localhost and further host names or addresses.
 func NewCertificates(now time.Time, hosts ...string) (*Certificates, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// client talks to a server at the level of HTTP, so that tests see status lines and bodies as they are.
+// client uses a server at the level of HTTP, so that tests see status lines and bodies unchanged.
 type client struct {
 	t      *testing.T
 	server *simulator.Server
@@ -41,7 +41,7 @@ type client struct {
 	node   string // the address of the node that is asked, if not the first one's
 }
 
-// answer is what came back.
+// answer is the answer to a request.
 type answer struct {
 	// Line is the status line without the protocol.
 	Line    string
@@ -160,6 +160,5 @@ func (c *client) config(path string) map[string]any {
 	return out
 }
 
-// quickCurve is one that takes little time to agree on a key by: each request has a
-// connection of its own.
+// quickCurve returns a curve with a fast key exchange, because each request has a separate connection.
 func quickCurve() []tls.CurveID { return []tls.CurveID{tls.X25519} }

@@ -43,7 +43,7 @@ func httpClient(t *testing.T, s *simulator.Server) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// TestTelmateClient drives the calls that scripts and Packer use: one for each request of the API.
+// TestTelmateClient makes the calls that scripts and Packer use: one for each request of the API.
 func TestTelmateClient(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
@@ -77,7 +77,7 @@ type telmateDriver struct {
 	vm     *telmate.VmRef
 }
 
-// ok takes the results of a call that waits for its task. Some calls tell of success by an empty status.
+// ok checks the results of a call that waits for its task. Some calls report success by an empty status.
 func (d *telmateDriver) ok(what string) func(exit any, err error) {
 	return func(exit any, err error) {
 		d.t.Helper()
@@ -87,7 +87,7 @@ func (d *telmateDriver) ok(what string) func(exit any, err error) {
 	}
 }
 
-// fails takes the results of a call that must fail with a message.
+// fails checks the results of a call that must fail with a message.
 func (d *telmateDriver) fails(what, message string) func(exit any, err error) {
 	return func(exit any, err error) {
 		d.t.Helper()
@@ -164,7 +164,7 @@ func (d *telmateDriver) disks() {
 	if guest, _ := d.server.Guest(300); guest.Node != "pve3" {
 		d.t.Errorf("after the migration the VM is on %q", guest.Node)
 	}
-	d.vm = telmate.NewVmRef(300) // A reference remembers the node.
+	d.vm = telmate.NewVmRef(300) // A reference stores the node.
 	if err := c.CheckVmRef(ctx, d.vm); err != nil {
 		d.t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func (d *telmateDriver) remove() {
 	}
 }
 
-// TestTelmateConfig drives the calls that its Terraform provider stands on: whole configurations in types.
+// TestTelmateConfig makes the calls on which its Terraform provider is based: whole configurations in types.
 func TestTelmateConfig(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
@@ -340,7 +340,7 @@ type goProxmoxDriver struct {
 	vm     *luthermonson.VirtualMachine
 }
 
-// wait waits for a task and checks how it ends: "OK" or its error.
+// wait waits for a task and checks its result: "OK" or its error.
 func (d *goProxmoxDriver) wait(what, exit string) func(task *luthermonson.Task, err error) {
 	return func(task *luthermonson.Task, err error) {
 		d.t.Helper()

@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// handClock is a clock that tests move.
+// handClock is a clock that tests advance.
 type handClock struct {
 	mu      sync.Mutex
 	now     time.Time
@@ -54,7 +54,7 @@ func (c *handClock) After(d time.Duration) <-chan time.Time {
 	return ch
 }
 
-// advance moves the time and wakes whoever waited for it.
+// advance advances the time and wakes all whose wait has ended.
 func (c *handClock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *handClock) advance(d time.Duration) {
 	}
 }
 
-// await waits until n waits are under way.
+// await waits until there are n waits.
 func (c *handClock) await(t *testing.T, n int) {
 	t.Helper()
 	for {
@@ -85,7 +85,7 @@ func (c *handClock) await(t *testing.T, n int) {
 	}
 }
 
-// ended waits until a task has ended and returns its exit status. The clock moves on while it runs.
+// ended waits until a task has ended and returns its exit status. The clock advances while the task runs.
 func (c *handClock) ended(t *testing.T, s *simulator.Server, upid string) string {
 	t.Helper()
 	for {
@@ -98,6 +98,6 @@ func (c *handClock) ended(t *testing.T, s *simulator.Server, upid string) string
 			t.Fatal("the task does not end")
 		}
 		c.advance(100 * time.Millisecond)
-		<-time.After(time.Millisecond) // Who was woken has to get on before others have waited for too long.
+		<-time.After(time.Millisecond) // A woken goroutine has to continue before others have waited for too long.
 	}
 }

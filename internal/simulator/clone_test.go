@@ -155,7 +155,7 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// checkIdentity looks at what clones must not share, and at what keeps a template alive.
+// checkIdentity checks what clones must not share, and what protects a template from deletion.
 func checkIdentity(t *testing.T, c *client) {
 	t.Helper()
 	c.t = t

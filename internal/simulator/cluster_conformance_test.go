@@ -41,17 +41,17 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
-// clusterFloor is how many recordings of the cluster match word for word, at least.
+// clusterFloor is the minimum number of recordings of the cluster that match word for word.
 const clusterFloor = 826
 
 // recordedCluster describes the cluster of the recordings.
 type recordedCluster struct {
 	Scenario simulator.Scenario `json:"scenario"`
-	// Master is the node whose manager of HA decided at first.
+	// Master is the node whose manager of HA was the first master.
 	Master string `json:"master"`
-	// Results are the resources that the nodes had stopped last.
+	// Results are the resources that the nodes stopped last.
 	Results map[string]string `json:"results"`
-	// Tasks are tasks that had ended before.
+	// Tasks are tasks that ended before.
 	Tasks []struct {
 		Node  string `json:"node"`
 		Type  string `json:"type"`
@@ -60,24 +60,24 @@ type recordedCluster struct {
 		Exit  string `json:"exit"`
 		Count int    `json:"count"`
 	} `json:"tasks"`
-	// Before are requests that were made before a section, and not written down.
+	// Before are requests that were made before a section and not recorded.
 	Before map[string][]string `json:"before"`
-	// Between are requests that were made before a recording and not written down, or that make up for a request that ended otherwise than the
-	// recorded one, by the number of the recording.
+	// Between are requests that were made before a recording and not recorded, or that compensate for a request that ended differently from the recorded one,
+	// by the number of the recording.
 	Between map[int][]string `json:"between"`
-	// Away are the nodes whose power went off when a section began.
+	// Away are the nodes that lost power when a section began.
 	Away map[string][]string `json:"away"`
-	// Continued are the sections that went on at once, and count the time from the event of the section before.
+	// Continued are the sections that followed at once, and count the time from the event of the section before.
 	Continued []string `json:"continued"`
 	// Complete are the sections that began when all nodes were on again.
 	Complete []string `json:"complete"`
-	// Boots are when daemons run after a node's start, from a recording on.
+	// Boots are the times after a node's start at which its daemons run, from a recording on.
 	Boots map[int]string `json:"boots"`
-	// Pauses are how long they may have waited before a request, by its number. The recordings do not tell when they were made: the pauses are
-	// inferred from the answers, which show before which request a turn of the daemons fell.
+	// Pauses are the assumed pauses before requests, by the numbers of the requests. The recordings have no times. The pauses are inferred from the answers,
+	// which show before which request a turn of the daemons occurred.
 	Pauses map[int]string `json:"pauses"`
-	// Interleaved are spans of recordings that were made at the same time by two series: the ones of the second series come before
-	// the recording of the first that is named, by the numbers of the recordings.
+	// Interleaved are spans of recordings that two series made at the same time. Those of the second series come before the named recording of the first, by
+	// the numbers of the recordings.
 	Interleaved []struct {
 		From   int `json:"from"`
 		To     int `json:"to"`
@@ -85,8 +85,8 @@ type recordedCluster struct {
 	} `json:"interleaved"`
 }
 
-// TestClusterConformance replays what was recorded on a real cluster of three nodes, in the time that it took there: the clock goes on at once
-// when everybody waits.
+// TestClusterConformance replays the recordings of a real cluster of three nodes with their original timing. The clock advances at once when all
+// goroutines wait.
 func TestClusterConformance(t *testing.T) {
 	synctest.Test(t, replayCluster)
 }
@@ -134,14 +134,14 @@ func replayCluster(t *testing.T) {
 	}
 }
 
-// knownMiss is why recordings of the cluster do not match word for word.
+// knownMiss is a reason why recordings of the cluster do not match word for word.
 type knownMiss struct {
 	Reason string `json:"reason"`
 	// Recordings are the numbers of the recordings.
 	Recordings []int `json:"recordings"`
 }
 
-// knownMisses are the recordings that do not match, by their numbers.
+// knownMisses returns the recordings that do not match, by their numbers.
 func knownMisses(t *testing.T) map[int]*knownMiss {
 	t.Helper()
 	list, out := []*knownMiss{}, map[int]*knownMiss{}
@@ -160,7 +160,7 @@ func knownMisses(t *testing.T) map[int]*knownMiss {
 	return out
 }
 
-// check compares a result with the list of those that do not match.
+// check compares a result with the list of recordings that do not match.
 func (p *clusterReplay) check(r *recording, match bool) {
 	p.t.Helper()
 	switch k := p.known[r.place]; {
@@ -214,19 +214,19 @@ func clusterRecordings(t *testing.T) []recording {
 	return out
 }
 
-// clusterReplay sends the requests that were recorded on the cluster.
+// clusterReplay sends the requests of the recordings of the cluster.
 type clusterReplay struct {
 	*replay
 	turns *turnClock
-	// events is when the last event of each section began, of which the recordings tell how long ago it was.
+	// events are the times when the last event of each section began. The recordings contain how long ago that was.
 	events map[string]time.Time
-	// pauses are how long they waited before a request, by its number.
+	// pauses are the pauses before requests, by their numbers.
 	pauses map[int]time.Duration
 	// known are the recordings that do not match.
 	known map[int]*knownMiss
 }
 
-// betweenSections is how long it took from one section to the next.
+// betweenSections is the time from one section to the next.
 const betweenSections = 5 * time.Minute
 
 func newClusterReplay(t *testing.T, cluster *recordedCluster) *clusterReplay {
@@ -261,7 +261,7 @@ func newClusterReplay(t *testing.T, cluster *recordedCluster) *clusterReplay {
 	return p
 }
 
-// begin makes what a section began with.
+// begin creates the initial state of a section.
 func (p *clusterReplay) begin(cluster *recordedCluster, section, last string) {
 	if off := cluster.Away[section]; len(off) > 0 {
 		defer func() { p.events[section] = time.Now() }()
@@ -276,7 +276,7 @@ func (p *clusterReplay) begin(cluster *recordedCluster, section, last string) {
 		p.server.Edit(func(st *state.State) { st.NoQuorum = false })
 		defer func() { p.events[section] = time.Now() }()
 	}
-	p.tickets = map[string][2]string{} // Tickets end.
+	p.tickets = map[string][2]string{} // Tickets expire.
 	p.unrecorded(cluster.Before[section])
 	if slices.Contains(cluster.Continued, section) {
 		p.events[section] = p.events[last]
@@ -286,7 +286,7 @@ func (p *clusterReplay) begin(cluster *recordedCluster, section, last string) {
 	p.events[section] = time.Now()
 }
 
-// unrecorded sends requests that were not written down, one after the other.
+// unrecorded sends requests that were not recorded, one after another.
 func (p *clusterReplay) unrecorded(requests []string) {
 	p.t.Helper()
 	for _, request := range requests {
@@ -312,28 +312,27 @@ var (
 )
 
 const (
-	// tolerance is for how long after the recorded time a list may get to say what it said there: daemons take their turns at times of
-	// their own.
+	// tolerance is how much later than in the recording a list may show the recorded values, because daemons run at their own times.
 	tolerance = 12 * time.Second
-	// lookEvery is the time between two looks.
+	// lookEvery is the time between two checks.
 	lookEvery = time.Second
-	// lookForEnd is the time between two looks whether a task has ended: no round time, at which something else happens.
+	// lookForEnd is the time between two checks whether a task has ended. It is not a round number, so that it does not coincide with other events.
 	lookForEnd = 370 * time.Millisecond
-	// booting is how long a node takes until it answers.
+	// booting is how long a node takes to start until it answers.
 	booting = 3 * time.Second
-	// joining is how long it takes from then until the nodes are a majority.
+	// joining is how long it then takes until the nodes have quorum.
 	joining = 500 * time.Millisecond
 	// losing is how long it takes until a node notices that it has no quorum.
 	losing = 8 * time.Second
 )
 
-// letPass lets time go on, and whatever happens in that moment.
+// letPass advances the time, and lets everything happen that is due then.
 func (p *clusterReplay) letPass(d time.Duration) {
 	<-p.turns.After(d)
 	synctest.Wait()
 }
 
-// later does something after a while.
+// later calls a function after a while.
 func (p *clusterReplay) later(d time.Duration, fn func()) {
 	after := p.turns.After(d)
 	go func() {
@@ -342,7 +341,7 @@ func (p *clusterReplay) later(d time.Duration, fn func()) {
 	}()
 }
 
-// turnClock lets no two waits end in the same moment: the one that began first ends first, so that each replay takes the same course.
+// turnClock ensures that no two waits end at the same moment. The one that began first ends first, so that each replay runs in the same order.
 type turnClock struct {
 	mu    sync.Mutex
 	taken map[time.Time]bool
@@ -363,7 +362,7 @@ func (c *turnClock) After(d time.Duration) <-chan time.Time {
 	return time.After(time.Until(end))
 }
 
-// run sends a request and returns what was recorded and what came, as comparable lines.
+// run sends a request and returns the recorded and the actual answer, as comparable lines.
 func (p *clusterReplay) run(r *recording) (want, got string) {
 	if m := since.FindStringSubmatch(r.Request); m != nil {
 		at := time.Duration(schema.Int(m[1])) * time.Second
@@ -384,7 +383,7 @@ func (p *clusterReplay) run(r *recording) (want, got string) {
 	want, got = p.once(r, x)
 	wait := patienceFor(x.path)
 	if p.known[r.place] != nil {
-		wait = 0 // What follows comes in time.
+		wait = 0 // The following request is in time.
 	}
 	for end := time.Now().Add(wait); want != got && x.verb == http.MethodGet && time.Now().Before(end); want, got = p.once(r, x) {
 		p.letPass(lookEvery)
@@ -392,7 +391,7 @@ func (p *clusterReplay) run(r *recording) (want, got string) {
 	return want, got
 }
 
-// untilMatch makes a VM, destroys it, and sends a request meanwhile until its answer is the recorded one.
+// untilMatch creates a VM, destroys it, and meanwhile sends a request until its answer is the recorded one.
 func (p *clusterReplay) untilMatch(r *recording, vmid string) (want, got string) {
 	send := func(request string) string {
 		x := (&recording{Request: request}).parse()
@@ -411,7 +410,7 @@ func (p *clusterReplay) untilMatch(r *recording, vmid string) (want, got string)
 	return want, got
 }
 
-// patienceFor is for how long an answer may change to the recorded one: only where it tells of what nodes report or do by themselves.
+// patienceFor returns how long an answer may take to match the recorded one. It is longer only for what nodes report or do by themselves.
 func patienceFor(path string) time.Duration {
 	if strings.Contains(path, "/cluster/resources") || strings.Contains(path, "/ha/status/current") || strings.Contains(path, "/migrate") {
 		return tolerance
@@ -446,7 +445,7 @@ func (p *clusterReplay) power(nodes []string, on bool) {
 	})
 }
 
-// exchange is the request of a recording.
+// exchange returns the request of a recording.
 func (p *clusterReplay) exchange(r *recording) *exchange {
 	m := clusterRequest.FindStringSubmatch(r.Request)
 	x := &exchange{verb: m[2], path: "/api2/json" + m[3], header: http.Header{}, params: map[string][]string{}}
@@ -495,7 +494,7 @@ func (p *clusterReplay) after(after string) (want, got string) {
 	return p.compare(recorded, body)
 }
 
-// ask hands a request to the server as its listener does.
+// ask passes a request to the server like its listener.
 func (p *clusterReplay) ask(x *exchange) (status, body string) {
 	p.t.Helper()
 	plain, err := http.NewRequestWithContext(context.Background(), x.verb, strings.ReplaceAll(x.path, " ", "%20"), http.NoBody)
@@ -508,7 +507,7 @@ func (p *clusterReplay) ask(x *exchange) (status, body string) {
 	if resp == nil {
 		resp = p.server.Answer(r)
 	}
-	synctest.Wait() // A task that the request has begun goes as far as it can.
+	synctest.Wait() // A task that the request has started runs as far as it can.
 	if resp.Cut {
 		return "no answer: connection closed", ""
 	}
@@ -520,12 +519,12 @@ func (p *clusterReplay) ask(x *exchange) (status, body string) {
 	return fmt.Sprintf("HTTP/1.1 %d %s", resp.Status, reason), string(resp.Content)
 }
 
-// exit waits for a task and returns how it ended.
+// exit waits for a task and returns its exit status.
 func (p *clusterReplay) exit(upid string) string {
 	for end := time.Now().Add(5 * time.Minute); upid != "" && time.Now().Before(end); p.letPass(lookForEnd) {
 		for _, t := range p.server.Tasks() {
 			if t.UPID == upid && !t.Running() {
-				p.letPass(lookEvery / 2) // They looked about once in a second.
+				p.letPass(lookEvery / 2) // The tester checked about once a second.
 				return t.Exit
 			}
 		}
@@ -533,7 +532,7 @@ func (p *clusterReplay) exit(upid string) string {
 	return ""
 }
 
-// actors are the credentials of who asks, by how the recording names them; others are the tester.
+// actors returns credentials by the names of their users in the recordings. Others are the tester.
 func actors() map[string]string {
 	return map[string]string{
 		"auditor": "auditor@pve!ro=33333333-3333-4333-8333-333333333333", "nobody": "nobody@pve!t1=55555555-5555-4555-8555-555555555555",
@@ -542,7 +541,7 @@ func actors() map[string]string {
 	}
 }
 
-// passwords are those of users who log in.
+// passwords returns the passwords of users who log in.
 func passwords() map[string]string {
 	return map[string]string{
 		"user vmone@pve": "vmonepass", "user pooluser@pve": "poolpass1", "user admpw@pve": "admpass12", "root@pam": simulatortest.RootPassword,
@@ -565,7 +564,7 @@ func (p *clusterReplay) actor(note string, x *exchange) {
 	x.header.Set("Authorization", testerToken)
 }
 
-// translateUPIDs puts this run's last task of the same kind, subject and user in place of a recorded one.
+// translateUPIDs replaces a recorded UPID by that of this run's last task of the same kind, subject and user.
 func (p *clusterReplay) translateUPIDs(path string) string {
 	return regexp.MustCompile(`UPID:[^/?\s]*`).ReplaceAllStringFunc(path, func(upid string) string {
 		parts, tasks := strings.Split(upid, ":"), p.server.Tasks()
@@ -578,12 +577,12 @@ func (p *clusterReplay) translateUPIDs(path string) string {
 	})
 }
 
-// compare returns two bodies as comparable texts: what the recording has masked matches anything.
+// compare returns two bodies as comparable texts. What the recording has masked matches anything.
 func (p *clusterReplay) compare(recorded, body string) (want, got string) {
 	if recorded == "(empty body)" {
 		recorded = ""
 	}
-	recorded = strings.ReplaceAll(recorded, ":…:…:…:", ":…:") // Tasks are masked in one piece here.
+	recorded = strings.ReplaceAll(recorded, ":…:…:…:", ":…:") // The masker masks a task as a whole.
 	w, ok := decodeAny(recorded)
 	g, fine := decodeAny(body)
 	if !ok || !fine {
@@ -594,7 +593,7 @@ func (p *clusterReplay) compare(recorded, body string) (want, got string) {
 	return encoded(w), encoded(maskLike(w, g))
 }
 
-// sameKeys leaves of the entries whose names are masked the one that the recording has, too: of several it kept one only.
+// sameKeys keeps, of the entries whose names are masked, the one that the recording contains, because it has kept only one of several.
 func sameKeys(masked, v any) any {
 	m, isMap := masked.(map[string]any)
 	o, ok := v.(map[string]any)
@@ -636,7 +635,7 @@ func maskLike(masked, v any) any {
 	return v
 }
 
-// fits reports whether a text is a masked one: what stands beside the marks, in its order.
+// fits reports whether a text matches a masked one, which contains the parts around the marks in their order.
 func fits(masked, text string) bool {
 	parts := strings.Split(masked, "…")
 	last := len(parts) - 1
@@ -654,7 +653,7 @@ func fits(masked, text string) bool {
 	return true
 }
 
-// unmonitored leaves out what the recorded nodes did not tell of running guests, since their QEMU lacks Proxmox' patches.
+// unmonitored leaves out what the recorded nodes did not report about running guests, because their QEMU lacks Proxmox' patches.
 func unmonitored(v any) any {
 	o, ok := v.(map[string]any)
 	data, isGuest := o["data"].(map[string]any)
@@ -666,7 +665,7 @@ func unmonitored(v any) any {
 	return v
 }
 
-// maskList masks the entries of a list by those entries of the masked one that they match, or else by the one of the same name.
+// maskList masks the entries of a list by those entries of the masked one that they match, or otherwise by the one of the same name.
 func maskList(masked, list []any) []any {
 	out, left := []any{}, append([]any{}, list...)
 	for _, m := range masked {
@@ -691,7 +690,7 @@ func maskList(masked, list []any) []any {
 	return append(out, left...)
 }
 
-// named is the name of a list's entry.
+// named returns the name of a list's entry.
 func named(v any) string {
 	o, _ := v.(map[string]any)
 	for _, key := range []string{"id", "sid", "volid", "name"} {

@@ -168,7 +168,7 @@ func testPermissions(t *testing.T, version string) {
 	}
 }
 
-// TestLeastPrivilege drives a machine's life with the quickstart token, which is no administrator.
+// TestLeastPrivilege makes the calls of a machine's life cycle with the quickstart token, which is not an administrator.
 func TestLeastPrivilege(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// TestCreationDiesWithNode has a node lost that creates a VM: nobody cleans up, and the lock is seen elsewhere.
+// TestCreationDiesWithNode loses a node that is creating a VM. Nothing cleans up, and other nodes see the lock.
 func TestCreationDiesWithNode(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Speed: 1000})
 	c := connect(t, s)

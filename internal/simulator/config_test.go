@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// lab is a small cluster with a plain storage, as the recorded one.
+// lab returns a small cluster with a plain storage, like the recorded one.
 func lab() *simulator.Scenario {
 	return &simulator.Scenario{
 		Cluster: "lab",
@@ -64,7 +64,7 @@ func lab() *simulator.Scenario {
 	}
 }
 
-// stable drops what is different at each run from a configuration.
+// stable removes values that differ in each run from a configuration.
 func stable(config map[string]any) map[string]any {
 	for _, key := range []string{"digest", "meta", "smbios1", "vmgenid"} {
 		delete(config, key)
@@ -215,7 +215,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestChanges makes changes one after the other, as they were recorded.
+// TestChanges makes changes one after another, as in the recordings.
 func TestChanges(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
@@ -297,8 +297,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// An empty drive of a bus that is plugged while the VM runs waits nevertheless: PVE::QemuServer::vmconfig_update_disk
-// activates its volume first.
+// TestPendingEmptyDrive checks that an empty drive of a bus with hotplug waits while the VM runs, because PVE::QemuServer::vmconfig_update_disk activates
+// its volume first.
 func TestPendingEmptyDrive(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
@@ -332,7 +332,7 @@ func TestPendingEmptyDrive(t *testing.T) {
 	}
 }
 
-// What waits of the boot order is made from the order in force: PVE::API2::Qemu::update_vm_api reads no other.
+// TestPendingBootOrder checks that the pending boot order is derived from the order in force, because PVE::API2::Qemu::update_vm_api reads no other.
 func TestPendingBootOrder(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)

@@ -35,25 +35,25 @@ import (
 //nolint:gochecknoglobals // A flag.
 var mismatches = flag.String("mismatches", "", "write the recordings that do not match to this file, followed by the version")
 
-// floors are how many recordings of a version match word for word, at least.
+// floors returns the minimum numbers of recordings of a version that match word for word.
 func floors() map[string]int { return map[string]int{"8.4": 872, "9.2": 866} }
 
-// known is a reason for which recordings do not match word for word. Every entry needs at least one such recording.
+// known is a reason why recordings do not match word for word. Every entry needs at least one such recording.
 type known struct {
-	// Reason says why.
+	// Reason explains the entry.
 	Reason string `json:"reason"`
-	// Versions are those it holds for; all of them when empty.
+	// Versions are the versions to which it applies. If it is empty, it applies to all.
 	Versions []string `json:"versions,omitempty"`
-	// Section and Request match the recorded request, Recorded what PVE answered: status line, body, outcome of the task and
-	// what was read afterwards, one per line. All of them are regular expressions.
+	// Section and Request match the recorded request. Recorded matches PVE's answer: status line, body, outcome of the task and what was read afterwards, one
+	// per line. All of them are regular expressions.
 	Section  string `json:"section,omitempty"`
 	Request  string `json:"request,omitempty"`
 	Recorded string `json:"recorded,omitempty"`
-	// Answer is a pattern of what the simulator answers, in the same lines.
+	// Answer is a pattern of the simulator's answer, in the same lines.
 	Answer string `json:"answer"`
-	// Fail makes the request, or the task that it starts, fail as it was recorded, so that what follows can match.
+	// Fail makes the request, or the task that it starts, fail as in the recording, so that later requests can match.
 	Fail bool `json:"fail,omitempty"`
-	// Busy is "VMID device": the device stays attached until the next start, as where a guest holds on to it.
+	// Busy is "VMID device": the device stays attached until the next start, as when a guest does not release it.
 	Busy string `json:"busy,omitempty"`
 	used int
 }
@@ -64,7 +64,7 @@ func (k *known) matches(version string, r *recording, want, got string) bool {
 		match(k.Request, r.Request) && match(k.Recorded, want) && (got == "" || match(k.Answer, got))
 }
 
-// TestConformance replays what was recorded on real servers, series by series.
+// TestConformance replays the recordings of real servers, series by series.
 func TestConformance(t *testing.T) {
 	for version, floor := range floors() {
 		t.Run(version, func(t *testing.T) {
@@ -125,7 +125,7 @@ func replayAll(t *testing.T, version string, node *recordedNode, reasons []known
 	return matched, len(list)
 }
 
-// causes returns the reasons that make something happen at a request.
+// causes returns the reasons that have an effect at a request.
 func causes(version string, r *recording, reasons []known) []known {
 	return slices.DeleteFunc(slices.Clone(reasons), func(k known) bool {
 		return (!k.Fail && k.Busy == "") || !k.matches(version, r, r.Status+"\n"+r.Body+"\n"+r.Task, "")
@@ -150,7 +150,7 @@ func (p *replay) prepare(version string, r *recording, reasons []known) {
 	}
 }
 
-// busy marks a device that the recorded node could not take away.
+// busy marks a device that the recorded node could not remove.
 func (p *replay) busy(version string, r *recording, reasons []known) {
 	for _, k := range causes(version, r, reasons) {
 		vmid, device, ok := strings.Cut(k.Busy, " ")

@@ -33,15 +33,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
-// controlPath is where the control API is. Proxmox VE has nothing there.
+// controlPath is the path of the control API. Proxmox VE does not use it.
 const controlPath = "/_simulator/"
 
-// beside reports whether a request is for what the simulator has beside the API of Proxmox VE.
+// beside reports whether a request is for a part of the simulator outside the API of Proxmox VE.
 func beside(r *wire.Request) bool {
 	return (r.URL.Path == "/" && r.Method == http.MethodGet) || strings.HasPrefix(r.URL.Path, controlPath)
 }
 
-// admitControl refuses who may not control the server. The page and the certificate are public.
+// admitControl rejects clients that may not control the server. The page and the certificate are public.
 func (s *Server) admitControl(r *wire.Request) *wire.Response {
 	if r.URL.Path == "/" || r.URL.Path == controlPath+"ca.crt" {
 		return nil
@@ -52,8 +52,8 @@ func (s *Server) admitControl(r *wire.Request) *wire.Response {
 	return nil
 }
 
-// mayControl asks for the token if there is one, and for a client on this machine otherwise. Pages of other sites may not
-// use their reader's browser.
+// mayControl requires the token if there is one, and otherwise a client on this machine. It rejects requests that pages of other sites make in a user's
+// browser.
 func (s *Server) mayControl(r *wire.Request) error {
 	if origin := r.Header.Get("Origin"); origin != "" && origin != "https://"+r.Host {
 		return errors.New("the control API takes no requests from other sites' pages")
@@ -104,7 +104,7 @@ func (s *Server) controlRoutes() *http.ServeMux {
 	return mux
 }
 
-// controlMethod is a method of the control API. Its result is the body of the answer; nil is an empty object.
+// A controlMethod is a method of the control API. Its result is the body of the answer. nil is an empty object.
 type controlMethod func(*http.Request) (any, error)
 
 // ServeHTTP answers with JSON.
@@ -129,7 +129,7 @@ func (m controlMethod) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(append(content, '\n'))
 }
 
-// errUnknown is the error of a path that names what is not there.
+// errUnknown is the error for a path that names an unknown object.
 var errUnknown = errors.New("there is no such thing")
 
 func refusal(status int, err error) *wire.Response {
@@ -149,23 +149,23 @@ func (s *Server) control(r *wire.Request) *wire.Response {
 	}
 }
 
-// recorder keeps what a handler writes.
+// A recorder stores what a handler writes.
 type recorder struct {
 	header  http.Header
 	status  int
 	content bytes.Buffer
 }
 
-// Header returns the header, to be set.
+// Header returns the header to set.
 func (w *recorder) Header() http.Header { return w.header }
 
-// Write keeps content.
+// Write stores content.
 func (w *recorder) Write(p []byte) (int, error) { return w.content.Write(p) }
 
-// WriteHeader keeps the status.
+// WriteHeader stores the status.
 func (w *recorder) WriteHeader(status int) { w.status = status }
 
-// body reads a JSON object; its values become texts.
+// body reads a JSON object. Its values become texts.
 func body(r *http.Request) (map[string]string, error) {
 	raw := map[string]any{}
 	dec := json.NewDecoder(r.Body)
@@ -189,7 +189,7 @@ func body(r *http.Request) (map[string]string, error) {
 	return out, nil
 }
 
-// boolean reads a JSON object with one field that is true or false.
+// boolean reads a JSON object with one boolean field.
 func boolean(r *http.Request, name string) (bool, error) {
 	values, err := body(r)
 	if err != nil {
@@ -198,7 +198,7 @@ func boolean(r *http.Request, name string) (bool, error) {
 	return only(values, name)
 }
 
-// only returns the one field of an object, which is true or false.
+// only returns the only field of an object, which is a boolean.
 func only(values map[string]string, name string) (bool, error) {
 	if on, err := strconv.ParseBool(values[name]); err == nil && len(values) == 1 {
 		return on, nil
@@ -237,7 +237,7 @@ func (s *Server) faultList() []map[string]any {
 	return out
 }
 
-// setNode takes a node out of the cluster, or brings it back: as one that is off, or as one that is cut off from the others and runs on.
+// setNode removes a node from the cluster, either as one that is off or as one that is cut off from the others and keeps running, or brings it back.
 func (s *Server) setNode(r *http.Request) (any, error) {
 	values, err := body(r)
 	if err != nil {
@@ -263,7 +263,7 @@ func (s *Server) setNode(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// putFile puts a file on a storage of a node, as somebody does who logs in there: for snippets the API has no other way.
+// putFile stores a file on a storage of a node, like a user who logs in there. The API has no other way for snippets.
 func (s *Server) putFile(r *http.Request) (any, error) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {

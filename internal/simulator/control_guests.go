@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// guestList are the first of the guests that match, with the numbers of all.
+// guestList holds the first of the matching guests, and the numbers of all.
 type guestList struct {
 	Total    int            `json:"total"`
 	Running  int            `json:"running"`
@@ -49,7 +49,7 @@ type guestSummary struct {
 	NICs  []nicSummary  `json:"nics"`
 }
 
-// diskSummary is a drive of a guest, CD-ROM drives included, as it is written down: a change that waits for a restart shows already.
+// diskSummary is a configured drive of a guest, including CD-ROM drives and changes that wait for a restart.
 type diskSummary struct {
 	Device string `json:"device"`
 	Volume string `json:"volume"`
@@ -57,7 +57,7 @@ type diskSummary struct {
 	Size string `json:"size"`
 }
 
-// nicSummary is a network interface of a guest, as it is written down.
+// nicSummary is a configured network interface of a guest.
 type nicSummary struct {
 	Device string `json:"device"`
 	Model  string `json:"model"`
@@ -81,7 +81,7 @@ func listGuests(o *engine.Op, words []string, limit int) guestList {
 	slices.SortFunc(out.Rows, func(a, b guestSummary) int { return cmp.Compare(a.VMID, b.VMID) })
 	out.Rows = out.Rows[:min(limit, len(out.Rows))]
 	for i := range out.Rows {
-		out.Rows[i].devices(o) // Not those of thousands that are not shown.
+		out.Rows[i].devices(o) // Not for thousands of guests that are not shown.
 	}
 	return out
 }

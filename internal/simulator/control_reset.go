@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// begin makes the state that the scenario describes. Nothing may work on the old one.
+// begin creates the state that the scenario describes. Nothing may use the old state.
 func (s *Server) begin() error {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -38,8 +38,8 @@ func (s *Server) begin() error {
 	return s.populate(s.options.Scenario)
 }
 
-// Reset makes the cluster what it was at its start: the scenario, with the secrets of SetToken and the faults of the
-// options. Tasks are interrupted, the request log is emptied.
+// Reset restores the initial state of the cluster: the scenario, with the secrets of SetToken and the faults of the options. It interrupts tasks and
+// empties the request log.
 func (s *Server) Reset() error {
 	s.Mu.Lock()
 	s.Interrupt()

@@ -33,13 +33,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// How many rows the lists of the control API have at most, and without a limit in the request.
+// The maximum numbers of rows in the lists of the control API, and the defaults without a limit in the request.
 const (
 	maxRows     = 1000
 	defaultRows = 50
 )
 
-// summary is what the control API tells of the state.
+// summary is the state in the control API.
 type summary struct {
 	Version string    `json:"version"`
 	Cluster string    `json:"cluster"`
@@ -56,7 +56,7 @@ type summary struct {
 type nodeSummary struct {
 	Name   string `json:"name"`
 	Online bool   `json:"online"`
-	// CPU is the used share of the processors; memory is in bytes.
+	// CPU is the used share of the processors. Memory is in bytes.
 	CPU       any `json:"cpu"`
 	CPUs      int `json:"cpus"`
 	Memory    any `json:"memory"`
@@ -64,7 +64,7 @@ type nodeSummary struct {
 	Guests    int `json:"guests"`
 }
 
-// taskList are the running tasks and then the last ones, newest first.
+// taskList holds the running tasks and then the latest ended ones, newest first.
 type taskList struct {
 	Total   int           `json:"total"`
 	Running int           `json:"running"`
@@ -78,12 +78,12 @@ type taskSummary struct {
 	ID      string    `json:"id"`
 	User    string    `json:"user"`
 	Started time.Time `json:"started"`
-	// Ended is missing while the task runs, and so is its exit status.
+	// Ended is absent while the task runs, and so is its exit status.
 	Ended *time.Time `json:"ended,omitempty"`
 	Exit  string     `json:"exit,omitempty"`
 }
 
-// requestPage are requests; Last is the number of the last one that there was.
+// requestPage holds requests. Last is the number of the latest request.
 type requestPage struct {
 	Last int              `json:"last"`
 	Rows []requestSummary `json:"rows"`
@@ -95,7 +95,7 @@ type requestSummary struct {
 	Method   string    `json:"method"`
 	Path     string    `json:"path"`
 	Template string    `json:"template"`
-	// Parameters are the names of what was sent; values may be secret.
+	// Parameters are the names of the sent parameters. Values may be secret.
 	Parameters []string `json:"parameters"`
 	User       string   `json:"user"`
 	Node       string   `json:"node"`
@@ -103,12 +103,12 @@ type requestSummary struct {
 	Message    string   `json:"message"`
 	Cut        bool     `json:"cut"`
 	Bytes      int      `json:"bytes"`
-	// Milliseconds is how long the answer took.
+	// Milliseconds is the duration of the answer.
 	Milliseconds float64 `json:"milliseconds"`
 }
 
-// controlState answers with the summary. The query limits the rows: guests, tasks and requests say how many, search is what
-// each guest must have in it, writes=1 leaves out the requests that only read.
+// controlState answers with the summary. The query limits the rows: guests, tasks and requests are the numbers of rows, search is a text that each guest
+// must contain, and writes=1 leaves out requests that only read.
 func (s *Server) controlState(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	limits := map[string]int{"guests": defaultRows, "tasks": defaultRows, "requests": defaultRows}
@@ -136,7 +136,7 @@ func look(s *engine.Engine, fn func(*engine.Op)) {
 	fn(s.Op(""))
 }
 
-// rows reads a number of rows.
+// rows reads a number of rows from a query.
 func rows(query url.Values, name string, fallback int) (int, error) {
 	text := query.Get(name)
 	if text == "" {
@@ -185,7 +185,7 @@ func listTasks(st *state.State, limit int) taskList {
 	return out
 }
 
-// controlRequests answers with the requests after the number "after", oldest first, "limit" of them at most.
+// controlRequests answers with the requests after the number "after", oldest first, up to "limit" of them.
 func (s *Server) controlRequests(r *http.Request) (any, error) {
 	limit, err := rows(r.URL.Query(), "limit", maxRows)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Server) controlRequests(r *http.Request) (any, error) {
 	return s.requests.from(after, limit), nil
 }
 
-// countPage says how many requests there were of each sort since the log was emptied, the most frequent first.
+// countPage holds the numbers of requests of each kind since the log was emptied, the most frequent first.
 type countPage struct {
 	Time time.Time  `json:"time"`
 	Rows []countRow `json:"rows"`

@@ -128,7 +128,7 @@ func TestControlState(t *testing.T) {
 	if len(row["nics"].([]any)) != 2 || !strings.HasPrefix(nic["mac"].(string), "BC:24:11:") {
 		t.Errorf("nics: %v", row["nics"])
 	}
-	delete(nic, "mac") // It is another one in each run.
+	delete(nic, "mac") // It differs in each run.
 	want := []any{object{
 		"vmid": 300.0, "name": "seen", "node": "pve1", "status": "stopped", "lock": "", "tags": "blue", "template": false,
 		"disks": []any{
@@ -318,7 +318,7 @@ func TestMayControl(t *testing.T) {
 	}
 }
 
-// TestBeside checks that paths beside the API answer as before where the simulator has nothing.
+// TestBeside checks that paths outside the API that the simulator does not use are answered as before.
 func TestBeside(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	for request, want := range map[string]int{
@@ -339,7 +339,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestStateIsQuick reads the state of a large cluster.
+// TestStateIsQuick checks how long reading the state of a large cluster takes.
 func TestStateIsQuick(t *testing.T) {
 	sc, err := simulator.Quickstart()
 	if err != nil {
@@ -355,7 +355,7 @@ func TestStateIsQuick(t *testing.T) {
 	t.Logf("the state of 10,000 guests took %s", time.Since(start))
 }
 
-// TestControlFiles puts a snippet on a node while the simulator runs, as clients do by SSH.
+// TestControlFiles stores a snippet on a node while the simulator runs, as clients do by SSH.
 func TestControlFiles(t *testing.T) {
 	sc := lab()
 	sc.Storages[0].Content = append(sc.Storages[0].Content, "snippets")

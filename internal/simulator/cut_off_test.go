@@ -25,8 +25,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// TestCutOff has a node lose its network while the others keep quorum: it goes on answering by what it knows, as recorded of a node that
-// was left alone, and the others take it for off.
+// TestCutOff disconnects a node from the network while the others keep quorum. It continues to answer from its last known data, as in the recording of an
+// isolated node, and the others consider it offline.
 func TestCutOff(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// lacks fails the test for each text that an answer does not have.
+// lacks fails the test for each text that an answer does not contain.
 func lacks(t *testing.T, body string, want ...string) {
 	t.Helper()
 	for _, w := range want {

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// TestDownload has a node fetch files from a real server, and compares how the tasks end with what a node says.
+// TestDownload makes a node download files from a real server, and compares the results of the tasks with those of a real node.
 func TestDownload(t *testing.T) {
 	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -47,10 +47,10 @@ func TestDownload(t *testing.T) {
 	md5 := func(sum string) []string { return []string{"checksum-algorithm=md5", "checksum=" + sum} }
 	cases := map[string]struct {
 		reason string
-		before []string // of a download that has made the file
+		before []string // of a download that has created the file
 		params []string
 		exit   string
-		log    string // that a line begins or ends with
+		log    string // beginning or end of a line
 	}{
 		"Fine":     {reason: "A file that is there is fetched.", params: []string{"url=/debian.iso"}, exit: "OK"},
 		"Redirect": {reason: "Redirects of a download are followed.", params: []string{"url=/once"}, exit: "OK"},
@@ -111,7 +111,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// lastLog is the log of the latest task.
+// lastLog returns the log of the latest task.
 func (c *client) lastLog(t *testing.T) string {
 	t.Helper()
 	tasks := c.server.Tasks()

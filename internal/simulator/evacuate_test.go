@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// All guests of a node, or those that are named, are moved by tasks of their own.
+// TestMigrateAll checks that all guests of a node, or the named ones, are moved by separate tasks.
 func TestMigrateAll(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -68,7 +68,8 @@ func TestMigrateAll(t *testing.T) {
 	}
 }
 
-// Who lists the interfaces of a node sees the bridges that they may use, those of which they may use a VLAN, and all other interfaces.
+// TestBridgesShown checks that the list of a node's interfaces contains the bridges that the user may use, those of which it may use a VLAN, and all other
+// interfaces.
 func TestBridgesShown(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	connect(t, s).ok("POST /nodes/pve1/network", "iface=vmbr0.5", "type=vlan")

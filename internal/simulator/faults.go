@@ -28,62 +28,59 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
-// Fault is something that goes wrong for requests or tasks that match. Fields that are zero match everything or do
-// nothing. ParseFault reads it from a text.
+// A Fault is an error that is injected into matching requests or tasks. Fields that are zero match everything or do nothing. ParseFault parses a Fault
+// from a text.
 type Fault struct {
-	// Method is the HTTP method of the requests it hits.
+	// Method is the HTTP method of matching requests.
 	Method string
-	// Path is the path below /api2/json: a pattern such as "/nodes/*/qemu/*/clone", in which "*" stands for anything within
-	// a segment and "**" for anything, a template such as "/nodes/{node}/qemu", in which names in braces stand for one
-	// segment, or a regular expression that begins with "^".
+	// Path is the path below /api2/json. It is a pattern such as "/nodes/*/qemu/*/clone", in which "*" stands for anything within a segment and "**" for
+	// anything, or a template such as "/nodes/{node}/qemu", in which names in braces stand for one segment, or a regular expression that begins with "^".
 	Path string
-	// Task is the type of the tasks that TaskExit and Refuse hit, such as "qmclone"; ID is what those tasks are about, such
-	// as a VMID.
+	// Task is the type of the tasks that TaskExit and Refuse affect, such as "qmclone". ID is the ID of those tasks, such as a VMID.
 	Task, ID string
-	// Skip lets that many matches pass first; Count is how many are hit then, 0 stands for all.
+	// Skip is how many matches are not affected first. Count is how many are affected then. 0 stands for all.
 	Skip, Count int
-	// Delay waits before the request is served, or until the fault is taken away.
+	// Delay waits before the request is served, but no longer than until the fault is removed.
 	Delay time.Duration
-	// Status and Message answer the request without an effect. Without a message it is a usual one of that status.
+	// Status and Message answer the request without an effect. The default message is a usual one for that status.
 	Status  int
 	Message string
 	// CutBefore closes the connection before the request has an effect, CutAfter after it.
 	CutBefore, CutAfter bool
 	// TaskExit makes the task end with this error, without an effect.
 	TaskExit string
-	// Hold keeps the task from going on at the first thing that takes time, until the fault is taken away.
+	// Hold stops the task at the first operation that takes time, until the fault is removed.
 	Hold bool
-	// Refuse makes the start of the task fail: "got no worker upid - start worker failed". What the call did before it
-	// stays, as in PVE: a creation leaves a configuration with the lock "create".
+	// Refuse makes the start of the task fail: "got no worker upid - start worker failed". The effects of the call before that stay, as in PVE: a creation
+	// leaves a configuration with the lock "create".
 	Refuse bool
 }
 
-// ArmedFault is a fault in force.
+// An ArmedFault is a fault in force.
 type ArmedFault struct {
 	Fault
-	// Number names it as long as the server runs.
+	// Number identifies the fault as long as the server runs.
 	Number int
-	// Matched is how many requests or tasks matched so far, Hit how many of them it hit.
+	// Matched is how many requests or tasks have matched so far. Hit is how many of them were affected.
 	Matched, Hit int
 }
 
-// faults are the faults in force.
+// faults holds the faults in force.
 type faults struct {
 	mu   sync.Mutex
 	list []*armed
-	// last is the number of the fault that was added last.
+	// last is the number of the latest fault.
 	last int
 }
 
 type armed struct {
 	ArmedFault
 	path *regexp.Regexp
-	// removed is closed when the fault is taken away.
+	// removed is closed when the fault is removed.
 	removed chan struct{}
 }
 
-// Inject adds a fault. It returns a function that takes it away. Of several faults that match, the oldest that is not
-// used up hits.
+// Inject adds a fault and returns a function that removes it. Of several matching faults, the oldest that is not used up takes effect.
 func (s *Server) Inject(f Fault) func() {
 	number := s.faults.add(f)
 	return func() { s.faults.remove(number) }
@@ -100,7 +97,7 @@ func (s *Server) Faults() []ArmedFault {
 	return out
 }
 
-// ClearFaults takes all faults away.
+// ClearFaults removes all faults.
 func (s *Server) ClearFaults() { s.faults.clear() }
 
 func (fs *faults) add(f Fault) int {
@@ -113,14 +110,14 @@ func (fs *faults) add(f Fault) int {
 	return fs.last
 }
 
-// remove reports whether there was a fault of that number.
+// remove removes the fault with a number, and reports whether it existed.
 func (fs *faults) remove(number int) bool {
 	return fs.removeIf(func(a *armed) bool { return a.Number == number })
 }
 
 func (fs *faults) clear() { fs.removeIf(func(*armed) bool { return true }) }
 
-// removeIf reports whether it has taken a fault away.
+// removeIf removes a matching fault, and reports whether there was one.
 func (fs *faults) removeIf(is func(*armed) bool) bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -135,7 +132,7 @@ func (fs *faults) removeIf(is func(*armed) bool) bool {
 	return len(fs.list) < before
 }
 
-// compile returns what a fault's path matches.
+// compile compiles the pattern of a fault's path.
 func compile(path string) (*regexp.Regexp, error) { return regexp.Compile(pathPattern(path)) }
 
 // pathPattern returns the regular expression of a fault's path.
@@ -157,7 +154,7 @@ func pathPattern(path string) string {
 	}) + "$"
 }
 
-// due counts a match and reports whether the fault hits it.
+// due counts a match and reports whether the fault affects it.
 func (a *armed) due() bool {
 	a.Matched++
 	if a.Matched <= a.Skip || (a.Count > 0 && a.Hit >= a.Count) {
@@ -171,7 +168,7 @@ func (f Fault) forTasks() bool {
 	return f.Task != "" || f.ID != "" || f.TaskExit != "" || f.Hold || f.Refuse
 }
 
-// match returns the first fault that hits a request, nil if none does.
+// match returns the first fault that affects a request, or nil if none does.
 func (fs *faults) match(method, path string) *armed {
 	return fs.first(func(a *armed) bool {
 		return !a.forTasks() && (a.Method == "" || a.Method == method) && a.path.MatchString(path)
@@ -186,7 +183,7 @@ func (fs *faults) TaskExit(kind, id string) error {
 	return nil
 }
 
-// HoldTask returns what is closed when a task of a kind may go on; nil if nothing holds it.
+// HoldTask returns a channel that is closed when a task of a kind may continue, or nil if nothing holds it.
 func (fs *faults) HoldTask(kind, id string) <-chan struct{} {
 	if a := fs.first(func(a *armed) bool { return a.Hold && a.hitsTask(kind, id) }); a != nil {
 		return a.removed
@@ -217,7 +214,7 @@ func (fs *faults) first(matches func(*armed) bool) *armed {
 	return nil
 }
 
-// before applies a fault that hits a request before it has an effect.
+// before applies a fault to a request before the request has an effect.
 func (s *Server) before(r *wire.Request, f *armed) *wire.Response {
 	if f == nil {
 		return nil
@@ -238,7 +235,7 @@ func (s *Server) before(r *wire.Request, f *armed) *wire.Response {
 	return nil
 }
 
-// answer returns what the request gets instead of its effect. Refused credentials have no body, but at the login.
+// answer returns the response to a request instead of its effect. Rejected credentials have no body, except at the login.
 func (f Fault) answer(r *wire.Request) *wire.Response {
 	message := f.Message
 	if message == "" {
@@ -250,7 +247,7 @@ func (f Fault) answer(r *wire.Request) *wire.Response {
 	return respond(r, nil, map[string]any{}, &apierr.Error{Status: f.Status, Message: message})
 }
 
-// usualMessage returns what PVE says most often with a status. From 595 on it is the proxy that says so.
+// usualMessage returns PVE's most frequent message for a status. From 595 on, the message is from the proxy.
 func usualMessage(status int) string {
 	messages := map[int]string{
 		http.StatusBadRequest: "Parameter verification failed.", http.StatusUnauthorized: "Authentication failed!",

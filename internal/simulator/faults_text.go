@@ -26,8 +26,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ParseFault reads a fault from words: a method, a path, and settings such as status=500. Values with blanks stand in double
-// quotes, in which a backslash takes the next character as it is. The settings are those of FaultSettings.
+// ParseFault parses a fault from words: a method, a path, and settings such as status=500. Values with blanks are in double quotes, in which a backslash
+// escapes the next character. The settings are those of FaultSettings.
 func ParseFault(text string) (Fault, error) {
 	words, err := splitWords(text)
 	if err != nil {
@@ -45,7 +45,7 @@ func ParseFault(text string) (Fault, error) {
 	return f, errors.Wrapf(err, "cannot read the fault %q", text)
 }
 
-// setting returns the name and the value of a word; those of methods and paths are known by their form.
+// setting returns the name and the value of a word. Methods and paths are recognised by their form.
 func setting(word string) (name, value string) {
 	switch {
 	case strings.HasPrefix(word, "/"), strings.HasPrefix(word, "^"):
@@ -90,14 +90,14 @@ func splitWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// faultField is a setting of a fault: how it is read, and what it is in a fault, empty if nothing.
+// A faultField is a setting of a fault: how it is parsed, and its text for a fault, which is empty if the setting is unset.
 type faultField struct {
 	name, help string
 	set        func(*Fault, string) error
 	get        func(Fault) string
 }
 
-// FaultSettings returns the settings of a fault, each with a line of help, in the order in which somebody fills them in.
+// FaultSettings returns the settings of a fault, each with a line of help, in the order of a form.
 func FaultSettings() [][2]string {
 	out := [][2]string{}
 	for _, field := range faultFields() {
@@ -196,7 +196,7 @@ func parseFlag(value string) (bool, error) {
 	return is, nil
 }
 
-// newFault makes a fault of settings.
+// newFault creates a fault from settings.
 func newFault(settings map[string]string) (Fault, error) {
 	f, known := Fault{}, map[string]bool{}
 	names := []string{}
@@ -219,7 +219,7 @@ func newFault(settings map[string]string) (Fault, error) {
 	return f, f.check()
 }
 
-// hasOneEffect reports whether a fault of tasks does one thing to them.
+// hasOneEffect reports whether a fault of tasks has a single effect.
 func (f Fault) hasOneEffect() bool {
 	effects := 0
 	for _, has := range []bool{f.TaskExit != "", f.Hold, f.Refuse} {
@@ -230,7 +230,7 @@ func (f Fault) hasOneEffect() bool {
 	return effects == 1
 }
 
-// check reports what makes no sense together.
+// check returns an error for settings that cannot be combined.
 func (f Fault) check() error {
 	_, err := compile(f.Path)
 	request := f.Method != "" || f.Path != "" || f.Delay > 0 || f.Status > 0 || f.Message != "" || f.CutBefore || f.CutAfter
@@ -257,7 +257,7 @@ func (f Fault) check() error {
 	return nil
 }
 
-// settings returns the fault as names and texts; what is not set is missing.
+// settings returns the fault as names and texts, without unset settings.
 func (f Fault) settings() map[string]string {
 	out := map[string]string{}
 	for _, field := range faultFields() {
@@ -268,7 +268,7 @@ func (f Fault) settings() map[string]string {
 	return out
 }
 
-// String returns the fault in words that ParseFault reads.
+// String returns the fault in the format of ParseFault.
 func (f Fault) String() string {
 	words := []string{}
 	for _, field := range faultFields() {

@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// TestFirewallDetails are requests to firewalls as pve-firewall answers them.
+// TestFirewallDetails makes requests to firewalls and checks the answers of pve-firewall.
 func TestFirewallDetails(t *testing.T) {
 	const set, missing = "/cluster/firewall/ipset/s1", "/nodes/pve1/qemu/987/firewall"
 	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: lab()}))
@@ -40,7 +40,7 @@ func TestFirewallDetails(t *testing.T) {
 		},
 		{request: "DELETE " + set + "/10.0.0.0/24"},
 		{request: "GET " + set + "/10.0.0.0/24", line: wrong, has: "no such IP/Network"},
-		// The firewall of a VM is a file of its own, which may come before the VM and stay behind.
+		// The firewall of a VM is a separate file, which may exist before the VM and remain after it.
 		{request: "GET " + missing + "/options"},
 		{request: "PUT " + missing + "/options", params: []string{"enable=1"}},
 		{request: "GET " + missing + "/options", has: `"enable":1`},

@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// A VM that PVE::QemuServer::config_to_command fails for does not start, and one beside it does.
+// TestFits checks that a VM for which PVE::QemuServer::config_to_command fails does not start, and that a similar valid one does.
 func TestFits(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -79,7 +79,7 @@ func checkRunning(t *testing.T, c *client, vm string) {
 	}
 }
 
-// A scenario says which system runs in a guest.
+// TestSystemOfGuest checks that a scenario defines the system in a guest.
 func TestSystemOfGuest(t *testing.T) {
 	sc := lab()
 	sc.Guests = append(sc.Guests, simulator.ScenarioGuest{

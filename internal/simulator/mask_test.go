@@ -24,7 +24,7 @@ import (
 	"strings"
 )
 
-// masks are what differs between two runs of one request: identifiers, times and random values.
+// masks returns what differs between two runs of one request: identifiers, times and random values.
 func masks() []struct{ find, replace string } {
 	return []struct{ find, replace string }{
 		{`UPID:(\w+):[0-9A-F]{8,9}:[0-9A-F]{8,9}:[0-9A-F]{8}:`, `UPID:$1:…:`},
@@ -43,7 +43,7 @@ func masks() []struct{ find, replace string } {
 	}
 }
 
-// measured are fields whose numbers a node measures or counts: times, loads and process numbers.
+// measured returns fields whose numbers a node measures or counts: times, loads and process numbers.
 func measured() []string {
 	return []string{
 		"starttime", "endtime", "pid", "pstart", "uptime", "snaptime", "ctime", "time", "next-run", "used", "used_fraction", "avail", "total",
@@ -73,8 +73,8 @@ func (m *masker) text(s string) string {
 	return s
 }
 
-// body returns a body in a form in which equal ones are equal as text: Perl orders the keys of objects, and the entries of
-// lists made from them, by chance.
+// body returns a body in a normalised form, so that equal bodies have equal texts. Perl orders the keys of objects, and the entries of lists made from
+// them, randomly.
 func (m *masker) body(s string) string {
 	v, ok := decodeAny(s)
 	if !ok {
@@ -91,13 +91,13 @@ func decodeAny(s string) (any, bool) {
 	return v, err == nil && !dec.More()
 }
 
-// cut reports whether a body was written down without its end.
+// cut reports whether a body was recorded without its end.
 func cut(s string) bool {
 	_, ok := decodeAny(s)
 	return !ok && strings.HasPrefix(s, `{"`)
 }
 
-// begins reports whether all that is left of a cut body is in another one.
+// begins reports whether another body contains everything that is left of a cut body.
 func (m *masker) begins(cutBody, whole string) bool {
 	w, ok := decodeAny(whole)
 	if !ok {
@@ -111,7 +111,7 @@ func (m *masker) begins(cutBody, whole string) bool {
 	return false
 }
 
-// closers are the brackets that close what a text leaves open.
+// closers returns the brackets that close the open brackets of a text.
 func closers(s string) string {
 	out, quoted := "", false
 	for i := 0; i < len(s); i++ {
@@ -184,7 +184,7 @@ func (m *masker) plain(key string, v any) any {
 func (m *masker) field(key, text string) any {
 	switch {
 	case key == "saved":
-		return json.Number(text) // A text once it has been read from a file.
+		return json.Number(text) // It is a text once it has been read from a file.
 	case slices.Contains([]string{"ticket", "CSRFPreventionToken", "ssl_fingerprint"}, key),
 		slices.Contains(m.numbers, key) && strings.Trim(text, "0123456789.") == "":
 		return "…"
@@ -214,7 +214,7 @@ func (m *masker) counters(v any) any {
 	case json.Number:
 		return "…"
 	case map[string]any:
-		delete(t, "idle_time_ns") // It is there once the drive has been used.
+		delete(t, "idle_time_ns") // It exists once the drive has been used.
 		for k := range t {
 			t[k] = m.counters(t[k])
 		}

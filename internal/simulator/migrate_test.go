@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// TestLocalMediaBeforeMigration has the check of a migration tell of media in drives that are pending or in a snapshot, as of those of now.
+// TestLocalMediaBeforeMigration checks that the check of a migration reports media in drives that are pending or in a snapshot, like those in force.
 func TestLocalMediaBeforeMigration(t *testing.T) {
 	const vm = "/nodes/pve1/qemu/100"
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
@@ -141,8 +141,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestProcessAfterMigration resets and suspends a VM while it migrates. Each task waits for the VM's lock, and then finds that its node
-// has the VM no longer.
+// TestProcessAfterMigration resets and suspends a VM while it is migrated. Each task waits for the VM's lock, and then finds that the VM is no longer on
+// its node.
 func TestProcessAfterMigration(t *testing.T) {
 	const vm = "/nodes/pve1/qemu/100"
 	for request, params := range map[string][]string{"status/suspend": {"todisk=1"}, "status/reset": nil} {
@@ -158,7 +158,7 @@ func TestProcessAfterMigration(t *testing.T) {
 				clock.ended(t, s, upid)
 			}
 			migration, _ := c.ok("POST "+vm+"/migrate", "target=pve2", "online=1", "with-local-disks=1").Data.(string)
-			for !strings.Contains(c.ok("GET /nodes/pve1/tasks/"+migration+"/log").Body, "starting migration") { // It has the lock then.
+			for !strings.Contains(c.ok("GET /nodes/pve1/tasks/"+migration+"/log").Body, "starting migration") { // The task has the lock then.
 				<-time.After(time.Millisecond)
 			}
 			upid, _ := c.ok("POST "+vm+"/"+request, params...).Data.(string)
@@ -176,7 +176,7 @@ func TestProcessAfterMigration(t *testing.T) {
 	}
 }
 
-// TestMigrateSnapshots moves VMs with a disk on local storage that a snapshot has.
+// TestMigrateSnapshots migrates VMs with a disk on local storage that a snapshot contains.
 func TestMigrateSnapshots(t *testing.T) {
 	const vm = "/nodes/pve1/qemu/300"
 	for name, tc := range map[string]struct {
@@ -223,8 +223,8 @@ func TestMigrateSnapshots(t *testing.T) {
 	}
 }
 
-// TestMigrateNames has a VM migrate while it runs. QEMU copies its disks into new ones, which get the lowest free names in the order of their
-// devices; what is copied as a file is keeps its name.
+// TestMigrateNames migrates a running VM. QEMU copies its disks to new ones, which get the lowest free names in the order of their devices. Volumes that
+// are copied as files keep their names.
 func TestMigrateNames(t *testing.T) {
 	const vm = "/nodes/pve1/qemu/300"
 	for name, tc := range map[string]struct {

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// TestAccessNeighbours are requests of the access control that stand beside those of TestAccess, as pve-access-control answers them.
+// TestAccessNeighbours makes access control requests similar to those of TestAccess, and checks the answers of pve-access-control.
 func TestAccessNeighbours(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
@@ -96,7 +96,7 @@ func TestAccessNeighbours(t *testing.T) {
 	})
 }
 
-// TestGuestNeighbours are requests to guests that stand beside the recorded ones, as qemu-server answers them.
+// TestGuestNeighbours makes requests to guests similar to the recorded ones, and checks the answers of qemu-server.
 func TestGuestNeighbours(t *testing.T) {
 	const one = "/nodes/pve1/qemu/100"
 	for name, tc := range map[string]struct {
@@ -217,7 +217,7 @@ func TestGuestNeighbours(t *testing.T) {
 	}
 }
 
-// TestTasksOfNeighbours are tasks that stand beside the recorded ones.
+// TestTasksOfNeighbours runs tasks similar to the recorded ones.
 func TestTasksOfNeighbours(t *testing.T) {
 	const one = "/nodes/pve1/qemu/100"
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
@@ -247,7 +247,7 @@ func TestTasksOfNeighbours(t *testing.T) {
 	}
 }
 
-// TestFirewallNeighbours are requests to firewalls that stand beside the recorded ones, as pve-firewall answers them.
+// TestFirewallNeighbours makes requests to firewalls similar to the recorded ones, and checks the answers of pve-firewall.
 func TestFirewallNeighbours(t *testing.T) {
 	const vm, cluster, host = "/nodes/pve1/qemu/100/firewall", "/cluster/firewall", "/nodes/pve1/firewall"
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
@@ -304,7 +304,7 @@ func TestFirewallNeighbours(t *testing.T) {
 	})
 }
 
-// TestNetworkNeighbours are changes of a node's network that stand beside the recorded ones, as pve-manager answers them.
+// TestNetworkNeighbours changes a node's network in ways similar to the recorded ones, and checks the answers of pve-manager.
 func TestNetworkNeighbours(t *testing.T) {
 	const list = "/nodes/pve1/network"
 	sc := lab()
@@ -376,7 +376,7 @@ func TestNetworkNeighbours(t *testing.T) {
 	})
 }
 
-// TestRestore backs a VM up and makes VMs from the backup.
+// TestRestore backs up a VM and creates VMs from the backup.
 func TestRestore(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)
@@ -438,7 +438,7 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// TestRestoreFails leaves what a restore has made when it failed, as Proxmox VE does.
+// TestRestoreFails checks that a failed restore leaves what it has created, as in Proxmox VE.
 func TestRestoreFails(t *testing.T) {
 	const uuid = "11111111-2222-4333-8444-555555555555"
 	for _, storage := range []string{"local", "pbs"} {
@@ -477,7 +477,7 @@ func TestRestoreFails(t *testing.T) {
 	}
 }
 
-// TestDefinitionNeighbours are changes of storages, backup jobs and lists of tasks that stand beside the recorded ones.
+// TestDefinitionNeighbours changes storages and backup jobs, and lists tasks, in ways similar to the recorded ones.
 func TestDefinitionNeighbours(t *testing.T) {
 	const jobs = "/cluster/backup"
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})

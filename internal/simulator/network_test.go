@@ -70,7 +70,8 @@ func TestNetworkChanges(t *testing.T) {
 	}
 }
 
-// What is in the file of the interfaces by hand shows in the changes alone. PVE keeps one address of each family of an interface when it writes the file.
+// TestNetworkFile checks that manual changes of the interfaces file are only shown in the diff. PVE keeps one address of each family of an interface when
+// it writes the file.
 func TestNetworkFile(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	c := rootClient(t, s)
@@ -96,7 +97,7 @@ func TestNetworkFile(t *testing.T) {
 	}
 }
 
-// A node lists its containers to those who may see them.
+// TestContainersOfNode checks that a node lists its containers to users who may see them.
 func TestContainersOfNode(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	s.Edit(func(st *state.State) {

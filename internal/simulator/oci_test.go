@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// newRegistry serves tools/shell:v1, and tools/broken:v1 whose layer is another one.
+// newRegistry serves tools/shell:v1, and tools/broken:v1 with a wrong layer.
 func newRegistry(t *testing.T) string {
 	t.Helper()
 	digest := func(text string) string {
@@ -61,7 +61,7 @@ func newRegistry(t *testing.T) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// TestPullOCI has a node pull images from a real registry.
+// TestPullOCI makes a node pull images from a real registry.
 func TestPullOCI(t *testing.T) {
 	registry := newRegistry(t)
 	cases := map[string]struct {

@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// TestOddValues are requests whose bodies or values are odd, as pveproxy and PVE::JSONSchema read them.
+// TestOddValues makes requests with unusual bodies or values, and checks that they are read like by pveproxy and PVE::JSONSchema.
 func TestOddValues(t *testing.T) {
 	const kind = "application/json"
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
@@ -77,7 +77,8 @@ func TestOddValues(t *testing.T) {
 	}
 }
 
-// An option without a value is not written to a file of sections (PVE::SectionConfig::write_config), so it is not there when that is read again.
+// TestEmptyOptions checks that an option without a value is absent after it was set, because it is not written to a file of sections
+// (PVE::SectionConfig::write_config).
 func TestEmptyOptions(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
 	c := connect(t, s)

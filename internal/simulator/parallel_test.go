@@ -29,9 +29,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// TestParallel lets several users work on one cluster at once; at the end nothing of them is left.
+// TestParallel runs several users on one cluster at the same time. At the end nothing of them must be left.
 func TestParallel(t *testing.T) {
-	s := simulatortest.NewTest(t, simulator.Options{Speed: 100}) // A lock is waited for ten seconds, which are not to be less than it takes here.
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 100}) // The lock timeout is ten seconds, which must not be shorter than the work takes here.
 	c := luthermonson.NewClient(s.URL()+"/api2/json", luthermonson.WithHTTPClient(httpClient(t, s)),
 		luthermonson.WithAPIToken(simulatortest.TestToken, simulatortest.TestSecret))
 	before := len(s.Tasks())
@@ -68,7 +68,7 @@ func TestParallel(t *testing.T) {
 	})
 }
 
-// life is one machine's: cloned, started, stopped, destroyed.
+// life runs the life cycle of one machine: cloned, started, stopped, destroyed.
 func life(t *testing.T, c *luthermonson.Client, vmid int) error {
 	t.Helper()
 	ctx := t.Context()
@@ -93,7 +93,7 @@ func life(t *testing.T, c *luthermonson.Client, vmid int) error {
 	return nil
 }
 
-// await asks for a task until it has ended well.
+// await reads a task until it has ended successfully.
 func await(t *testing.T, task *luthermonson.Task) error {
 	t.Helper()
 	for {

@@ -31,21 +31,21 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// A saved state is a line that says what it is, and JSON. It holds passwords and the secrets of tokens.
+// A saved state consists of a line that identifies it, and JSON. It contains passwords and the secrets of tokens.
 const (
 	stateFormat  = "pve-simulator-state"
 	stateVersion = 1
 )
 
-// savedState is what is saved of a server.
+// savedState is the saved part of a server.
 type savedState struct {
 	State *state.State `json:"state"`
-	// Signer signs tickets, so that they outlive the server as they do on a real one.
+	// Signer signs tickets, so that they outlive the server as in PVE.
 	Signer []byte `json:"signer"`
 }
 
-// WriteState writes what Options.State reads: guests, storages, users with their secrets, grants, tasks. It leaves out the
-// faults in force and the request log.
+// WriteState writes the state for Options.State: guests, storages, users with their secrets, grants, tasks. It leaves out the faults in force and the
+// request log.
 func (s *Server) WriteState(w io.Writer) error {
 	content, err := s.marshal()
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Server) marshal() ([]byte, error) {
 	return json.Marshal(savedState{State: s.State, Signer: s.Secret}) //nolint:musttag // The file has the names of the fields.
 }
 
-// Changes counts what may have changed the state: when it stands still, so does the state.
+// Changes counts possible changes of the state. While it does not increase, the state does not change.
 func (s *Server) Changes() uint64 { return s.ChangeCount.Load() }
 
 func checksum(content []byte) string {
@@ -69,7 +69,7 @@ func checksum(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// saved reads the saved state of the options, which decides on the version; nil if there is none.
+// saved reads the saved state of the options, which determines the version, or nil if there is none.
 func (o *Options) saved() (*savedState, error) {
 	if o.State == nil {
 		return nil, nil
@@ -108,7 +108,7 @@ func parseState(data []byte) (*savedState, error) {
 	return out, nil
 }
 
-// resume goes on from a saved state. Tasks that ran have ended without a word, as after a crash.
+// resume continues from a saved state. Running tasks have ended without an exit status, as after a crash.
 func (s *Server) resume(saved *savedState) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

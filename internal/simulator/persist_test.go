@@ -70,12 +70,12 @@ func TestState(t *testing.T) {
 	(&client{t: t, server: again, header: map[string]string{}}).with("Cookie", "PVEAuthCookie="+strings.ReplaceAll(text, "+", "%2B")).ok("GET /version")
 }
 
-// TestStateOfRunningTask ends a task as a crash does.
+// TestStateOfRunningTask ends a task like a crash.
 func TestStateOfRunningTask(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Speed: 0.001})
 	upid, _ := connect(t, s).ok("POST /nodes/pve1/qemu/9000/clone", "newid=300").Data.(string)
 	for there := false; !there; _, there = s.Guest(300) {
-		runtime.Gosched() // The task makes the clone's configuration first.
+		runtime.Gosched() // The task first creates the clone's configuration.
 	}
 	again := simulatortest.NewTest(t, simulator.Options{State: strings.NewReader(save(t, s))})
 	c := connect(t, again)
@@ -115,13 +115,13 @@ func TestStateRefuses(t *testing.T) {
 	}
 }
 
-// TestStateIsComplete finds fields that the state would lose: JSON leaves out what others cannot see.
+// TestStateIsComplete finds fields that the saved state would lose, because JSON ignores unexported fields.
 func TestStateIsComplete(t *testing.T) {
 	forgotten := map[string]bool{
 		"Guest.Report": true, "Guest.Sizes": true, // They are reported and read again.
-		"Task.Cancel": true, "Task.Stopped": true, "Task.Gone": true, // No task runs.
+		"Task.Cancel": true, "Task.Stopped": true, "Task.Gone": true, // No task is running.
 		"State.Viewer":      true,                                                 // A node is the viewer for one call.
-		"HAManager.Beating": true, "HAManager.Busy": true, "HANode.Watched": true, // Nor does HA.
+		"HAManager.Beating": true, "HAManager.Busy": true, "HANode.Watched": true, // HA is not running either.
 	}
 	seen := map[reflect.Type]bool{}
 	var walk func(reflect.Type)

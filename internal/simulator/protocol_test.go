@@ -299,7 +299,7 @@ func TestTicket(t *testing.T) {
 	none.ok("POST /access/ticket", "username=crossplane@pve", "password="+ticket)
 }
 
-// TestHeaderBounds sends headers as long as pveproxy reads them, and longer ones, which it leaves without an answer.
+// TestHeaderBounds sends headers of the maximum length of pveproxy, and longer ones, which it does not answer.
 func TestHeaderBounds(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	lines := func(n int) string { return strings.Repeat("X-Line: 1\r\n", n) }
@@ -328,7 +328,7 @@ func TestHeaderBounds(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()                                                                             //nolint:errcheck // A test's connection.
-			_, _ = io.WriteString(conn, "GET /api2/json/version HTTP/"+tc.version+"\r\n"+tc.header+"\r\n") // It may be cut off.
+			_, _ = io.WriteString(conn, "GET /api2/json/version HTTP/"+tc.version+"\r\n"+tc.header+"\r\n") // The connection may be cut.
 			got, _ := bufio.NewReader(conn).ReadString('\n')
 			if strings.TrimSpace(got) != tc.answer {
 				t.Errorf("%s: want %q, got %q", tc.reason, tc.answer, got)

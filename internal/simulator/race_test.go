@@ -18,5 +18,5 @@ limitations under the License.
 
 package simulator_test
 
-// slack is how much more the race detector takes.
+// slack is the factor by which the race detector is slower.
 const slack = 20

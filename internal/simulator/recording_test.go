@@ -36,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// recording is one exchange with a real Proxmox VE, with what was read after it.
+// recording is one request to a real Proxmox VE with its answer, and what was read after it.
 type recording struct {
 	Section string   `json:"section"`
 	Series  string   `json:"file"`
@@ -53,28 +53,28 @@ type recording struct {
 type recordedNode struct {
 	Scenario simulator.Scenario        `json:"scenario"`
 	Series   map[string]recordedSeries `json:"series"`
-	// Leftovers are what other series had left on the node of one release.
+	// Leftovers are objects that other series had left on the node of one release.
 	Leftovers []leftover `json:"leftovers"`
-	// Slow are the beginnings of the names of sections in which tasks take their time.
+	// Slow are the prefixes of the names of sections in which tasks take time.
 	Slow []string `json:"slow"`
-	// Unrecorded are requests that were not written down.
+	// Unrecorded are requests that were not recorded.
 	Unrecorded []struct {
 		Section string `json:"section"`
 		Before  int    `json:"before"`
-		// During requests were made after the answer at that place, before anything was read.
+		// During is true for requests after the answer at that position, before anything was read.
 		During  bool   `json:"during"`
 		Request string `json:"request"`
-		// As is what stands in later requests for the process that it started.
+		// As is the name of the started process in later requests.
 		As string `json:"as"`
 	} `json:"unrecorded"`
-	// Races are the beginnings of the names of sections in which pairs of requests ran at once: the one that won goes first.
+	// Races are the prefixes of the names of sections in which pairs of requests ran at the same time. The winner goes first.
 	Races []string `json:"races"`
-	// Systems are the systems that ran in guests, by their VMIDs: what their agents told of them, and the addresses of net0.
+	// Systems are the systems in guests, by their VMIDs: the data of their agents, and the addresses of net0.
 	Systems map[int]struct {
 		OS        map[string]string `json:"os"`
 		Addresses []string          `json:"addresses"`
 	} `json:"systems"`
-	// Quiet are spans of requests within which the node did not report its guests. Between others there is time for it.
+	// Quiet are spans of requests during which the node did not report its guests. Between other requests there is time for that.
 	Quiet []struct {
 		Version string `json:"version"`
 		Series  string `json:"series"`
@@ -99,11 +99,11 @@ type leftover struct {
 	Files   map[string]string         `json:"files"`
 	User    string                    `json:"user"`
 	Note    string                    `json:"note"`
-	// VNets are the virtual networks that still run, by their names, with their zones.
+	// VNets are the virtual networks that are still running, by their names, with their zones.
 	VNets map[string]string `json:"vnets"`
 }
 
-// leave puts what was left into the state.
+// leave adds the leftovers to the state.
 func (l leftover) leave(st *state.State) {
 	for id, size := range l.Volumes {
 		storage, name, _ := state.SplitVolume(id)
@@ -124,7 +124,7 @@ func (l leftover) leave(st *state.State) {
 	}
 }
 
-// left are the leftovers of a series.
+// left returns the leftovers of a series.
 func (n *recordedNode) left(version, series string) []leftover {
 	return slices.DeleteFunc(slices.Clone(n.Leftovers), func(l leftover) bool { return l.Version != version || l.Series != series })
 }
@@ -139,7 +139,7 @@ func (n *recordedNode) quiet(version string, r *recording) bool {
 	return false
 }
 
-// settle puts the winners of races first.
+// settle moves the winners of races first.
 func (n *recordedNode) settle(list []recording) {
 	for i := range len(list) - 1 {
 		races := slices.ContainsFunc(n.Races, func(s string) bool { return strings.HasPrefix(list[i].Section, s) })
@@ -149,7 +149,7 @@ func (n *recordedNode) settle(list []recording) {
 	}
 }
 
-// slow reports whether tasks take their time in a section.
+// slow reports whether tasks take time in a section.
 func (n *recordedNode) slow(section string) bool {
 	return slices.ContainsFunc(n.Slow, func(s string) bool { return strings.HasPrefix(section, s) })
 }
@@ -170,7 +170,7 @@ func readYAML(t *testing.T, path string, into any) {
 	}
 }
 
-// recordings returns those of a version in the order in which the requests were made.
+// recordings returns the recordings of a version in the order in which the requests were made.
 func recordings(t *testing.T, version string) []recording {
 	t.Helper()
 	data, err := os.ReadFile("testdata/recordings-" + version + ".json.gz")
@@ -196,7 +196,7 @@ func recordings(t *testing.T, version string) []recording {
 // exchange is a recorded request, ready to be sent.
 type exchange struct {
 	verb, path string
-	// plain requests go to the TLS port without TLS.
+	// plain requests are sent to the TLS port without TLS.
 	plain  bool
 	header http.Header
 	body   string
@@ -213,7 +213,7 @@ var (
 
 const breakMark = " ⏎ "
 
-// trailer is what a request of two at once has after it.
+// trailer matches the text after a request of two concurrent ones.
 var trailer = regexp.MustCompile(` ⏎ [^!-~]{3,}(?s:.*)$`)
 
 // split cuts the text before each match.
@@ -237,7 +237,7 @@ func (r *recording) parse() *exchange {
 		text = text[:m[0]]
 	}
 	if end := text[max(0, len(text)-100):]; strings.Trim(end, end[:1]) == "" {
-		text += strings.Repeat(end, 100) // A long value was written down without its end.
+		text += strings.Repeat(end, 100) // A long value was recorded without its end.
 	}
 	m := requestLine.FindStringSubmatch(strings.ReplaceAll(text, breakMark, "\n"))
 	x := &exchange{verb: m[1], path: "/api2/json" + m[2], header: http.Header{}, params: url.Values{}}
@@ -254,7 +254,7 @@ func (r *recording) parse() *exchange {
 	return x
 }
 
-// parseCurl reads a request that was written as the flags of curl.
+// parseCurl parses a request that was written as the flags of curl.
 func parseCurl(flags string) *exchange {
 	x := &exchange{verb: http.MethodGet, path: "/api2/json", header: http.Header{}, params: url.Values{}}
 	var form []string
@@ -291,7 +291,7 @@ func parseCurl(flags string) *exchange {
 	return x
 }
 
-// fill makes the body of a form.
+// fill creates the body of a form.
 func (x *exchange) fill(text string) {
 	if strings.HasPrefix(text, "-F ") {
 		x.multipart(text)
@@ -317,14 +317,14 @@ func (x *exchange) fill(text string) {
 	}
 }
 
-// multipart makes the body of an upload.
+// multipart creates the body of an upload.
 func (x *exchange) multipart(text string) {
 	buffer := &bytes.Buffer{}
 	w := multipart.NewWriter(buffer)
 	for f := range strings.SplitSeq(strings.TrimPrefix(text, "-F "), " -F ") {
 		k, v, _ := strings.Cut(f, "=")
 		if !strings.HasPrefix(v, "@") {
-			_ = w.WriteField(k, v) // A buffer takes everything.
+			_ = w.WriteField(k, v) // Writes to a buffer never fail.
 			continue
 		}
 		name := strings.TrimPrefix(v, "@")

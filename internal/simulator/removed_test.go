@@ -24,8 +24,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// TestRemovedMeanwhile removes the file of a VM's configuration while a task works on it, as rm on the node does. A
-// task that only writes the file makes it again, one that reads it fails.
+// TestRemovedMeanwhile removes the file of a VM's configuration while a task works on it, like rm on the node. A task that only writes the file creates it
+// again, and one that reads it fails.
 func TestRemovedMeanwhile(t *testing.T) {
 	const gone = "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"
 	for name, tc := range map[string]struct {

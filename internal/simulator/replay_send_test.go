@@ -29,7 +29,7 @@ import (
 	"time"
 )
 
-// send makes a request as curl does and returns status line and body.
+// send makes a request like curl and returns the status line and the body.
 func (p *replay) send(x *exchange) (status, body string) {
 	p.t.Helper()
 	if p.direct != nil {

@@ -34,22 +34,22 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// replay sends the requests of one series to a server of its own.
+// replay sends the requests of one series to a separate server.
 type replay struct {
 	t      *testing.T
 	server *simulator.Server
 	clock  *stepClock
 	node   *recordedNode
 	mask   *masker
-	// ours are this run's words for recorded ones: UPIDs and digests.
+	// ours maps recorded UPIDs and digests to those of this run.
 	ours map[string]string
-	// ticket and token authenticate users, by their names.
+	// tickets holds the tickets and CSRF tokens of users, by their names.
 	tickets map[string][2]string
-	// section is where the replay is.
+	// section is the current section.
 	section string
-	// direct asks the server without a connection, if it is set.
+	// direct, if it is set, calls the server without a connection.
 	direct func(*exchange) (status, body string)
-	// before is the configuration of the guest that a request is for.
+	// before is the configuration of the guest before the request.
 	before map[string]string
 }
 
@@ -63,20 +63,20 @@ func (p *replay) remember(x *exchange) {
 // reportEvery is how often the recorded node reported its guests.
 const reportEvery = 10 * time.Second
 
-// stepClock is a clock that moves when it is told to.
+// stepClock is a clock that only moves when it is told to.
 type stepClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// Now returns where the clock stands.
+// Now returns the current time of the clock.
 func (c *stepClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// After waits in real time: nothing does where tasks are instant, but for a lock that somebody holds.
+// After waits in real time. With instant tasks, only lock waits use it.
 func (c *stepClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
 func (c *stepClock) pass(d time.Duration) {
@@ -85,7 +85,7 @@ func (c *stepClock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// slowSpeed is how fast tasks are in sections in which they take their time.
+// slowSpeed is the speed in sections in which tasks take time.
 const slowSpeed = 20
 
 func newReplay(t *testing.T, version string, node *recordedNode, r *recording) *replay {
@@ -99,7 +99,7 @@ func newReplay(t *testing.T, version string, node *recordedNode, r *recording) *
 	}
 	scenario.StockQEMU = true
 	if version == "8.4" {
-		scenario.QEMU = "7.2.22" // The release's own was not on the node.
+		scenario.QEMU = "7.2.22" // The release's own version was not on the node.
 	}
 	for _, l := range left {
 		scenario.Guests = append(scenario.Guests, l.Guests...)
@@ -127,7 +127,7 @@ func newReplay(t *testing.T, version string, node *recordedNode, r *recording) *
 	return &replay{t: t, server: s, clock: clock, node: node, mask: newMasker(), ours: map[string]string{}, tickets: map[string][2]string{}}
 }
 
-// run sends a request and returns what was recorded and what came, as comparable lines.
+// run sends a request and returns the recorded and the actual answer, as comparable lines.
 func (p *replay) run(r *recording) (want, got string) {
 	p.section = r.Section
 	p.unrecorded(r, false)
@@ -151,7 +151,7 @@ func (p *replay) run(r *recording) (want, got string) {
 	return p.mask.text(strings.Join(lines[0], "\n")), p.mask.text(strings.Join(lines[1], "\n"))
 }
 
-// install gives guests the systems that ran in them.
+// install sets the systems that ran in guests.
 func (p *replay) install() {
 	p.server.Edit(func(st *state.State) {
 		for vmid, system := range p.node.Systems {
@@ -167,7 +167,7 @@ var (
 	digestPattern = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 )
 
-// learn remembers which of this run's identifiers stand for the recorded ones.
+// learn records which identifiers of this run correspond to the recorded ones.
 func (p *replay) learn(recorded, ours string) {
 	for _, re := range []*regexp.Regexp{upidPattern, digestPattern} {
 		if a, b := re.FindString(recorded), re.FindString(ours); a != "" && b != "" {
@@ -176,7 +176,7 @@ func (p *replay) learn(recorded, ours string) {
 	}
 }
 
-// translate puts this run's identifiers into a request.
+// translate replaces recorded identifiers in a request by those of this run.
 func (p *replay) translate(r *recording, x *exchange) {
 	x.path = upidPattern.ReplaceAllStringFunc(x.path, func(upid string) string {
 		plain, err := url.PathUnescape(upid)
@@ -241,7 +241,7 @@ func (p *replay) useTicket(x *exchange, user, password string) {
 	x.header.Set("CSRFPreventionToken", t[1])
 }
 
-// curlTicket fills the ticket into a request of the first series.
+// curlTicket adds the ticket to a request of the first series.
 func (p *replay) curlTicket(title string, x *exchange) {
 	t := p.ticket("tester@pve", "testpass123")
 	if strings.Contains(title, "bad ticket") {
@@ -282,7 +282,7 @@ func (p *replay) ticket(user, password string) [2]string {
 	return p.tickets[user]
 }
 
-// outcome is how the task ended that the call started, when that was recorded.
+// outcome returns the outcome of the task that the call has started, if it was recorded.
 func (p *replay) outcome(r *recording, body string) string {
 	if r.Task == "" {
 		return ""
@@ -300,7 +300,7 @@ func (p *replay) outcome(r *recording, body string) string {
 	return ""
 }
 
-// unrecorded makes the requests that were made before one, and were not written down.
+// unrecorded makes the requests before another one that were not recorded.
 func (p *replay) unrecorded(r *recording, during bool) {
 	for _, u := range p.node.Unrecorded {
 		if strings.HasPrefix(r.Section, u.Section) && r.place == u.Before && u.During == during {
@@ -314,7 +314,7 @@ func (p *replay) unrecorded(r *recording, during bool) {
 	}
 }
 
-// latest is the last task of the kind and subject that a recorded UPID tells, as it is here.
+// latest returns this run's last task of the kind and subject of a recorded UPID.
 func (p *replay) latest(upid string) string {
 	parts := strings.Split(upid, ":")
 	for _, t := range slices.Backward(p.server.Tasks()) {
@@ -327,7 +327,7 @@ func (p *replay) latest(upid string) string {
 
 var vmidPattern = regexp.MustCompile(`/qemu/(\d+)`)
 
-// after repeats what was read after a call.
+// after repeats the reads after a call.
 func (p *replay) after(x *exchange, recorded string) (want, got string) {
 	kind, text, _ := strings.Cut(recorded, ": ")
 	vmid := x.params.Get("newid") + x.params.Get("vmid")
@@ -346,7 +346,7 @@ func (p *replay) after(x *exchange, recorded string) (want, got string) {
 	return p.mask.body(text), p.mask.body(unwrap(body, kind == "pending"))
 }
 
-// unwrap returns the data of a body; of pending values only those that are.
+// unwrap returns the data of a body. With pending, it contains only the pending values.
 func unwrap(body string, pending bool) string {
 	var out struct {
 		Data json.RawMessage `json:"data"`

@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// pools is the lab with a pool of ZFS on each of three nodes.
+// pools returns the lab with a ZFS pool on each of three nodes.
 func pools() *simulator.Scenario {
 	sc := lab()
 	sc.Nodes = append(sc.Nodes, simulator.ScenarioNode{Name: "pve3"})
@@ -39,7 +39,7 @@ func pools() *simulator.Scenario {
 	return sc
 }
 
-// volumesOf are a guest's volumes on all nodes, with the job that has made them.
+// volumesOf returns a guest's volumes on all nodes, with the job that created them.
 func volumesOf(s *simulator.Server, vmid int) []string {
 	out := []string{}
 	s.Edit(func(st *state.State) {
@@ -53,7 +53,7 @@ func volumesOf(s *simulator.Server, vmid int) []string {
 	return out
 }
 
-// A replicated guest has a volume on pve1 that a job has sent to pve2.
+// TestReplication checks a guest with a volume on pve1 that a job has replicated to pve2.
 func TestReplication(t *testing.T) {
 	const (
 		job, vm = "/cluster/replication/100-0", "/nodes/pve1/qemu/100"
@@ -68,7 +68,7 @@ func TestReplication(t *testing.T) {
 		reason  string
 		do      []func(*testing.T, *simulator.Server, *client)
 		volumes []string
-		jobs    string // What a list of them has in it.
+		jobs    string // A part of the list of jobs.
 	}{
 		"Sent":     {reason: "A job sends the guest's volumes.", volumes: []string{here, there}, jobs: `"guest":100,"id":"100-0","jobnum":0`},
 		"Removed":  {reason: "A job is removed with what it has made.", do: list(do("DELETE " + job)), volumes: []string{here}},
@@ -159,7 +159,7 @@ func edit(fn func(*state.State)) func(*testing.T, *simulator.Server, *client) {
 	return func(_ *testing.T, s *simulator.Server, _ *client) { s.Edit(fn) }
 }
 
-// pass lets time pass when all tasks have ended.
+// pass advances the time when all tasks have ended.
 func pass(d time.Duration) func(*testing.T, *simulator.Server, *client) {
 	return func(t *testing.T, s *simulator.Server, _ *client) {
 		t.Helper()
@@ -170,7 +170,7 @@ func pass(d time.Duration) func(*testing.T, *simulator.Server, *client) {
 	}
 }
 
-// Who may remove jobs depends on the version.
+// TestReplicationPrivileges checks who may remove jobs, which depends on the version.
 func TestReplicationPrivileges(t *testing.T) {
 	for version, line := range map[string]string{"8.4": "403 Permission check failed (/storage, Datastore.Allocate)", "9.2": "500 no such job '100-0'"} {
 		c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: pools(), Version: version})).with(
@@ -182,7 +182,7 @@ func TestReplicationPrivileges(t *testing.T) {
 	}
 }
 
-// What a node tells of a job that fails, and what a migration may not do to it.
+// TestReplicationTrouble checks what a node reports about a job that fails, and what a migration must not do to it.
 func TestReplicationTrouble(t *testing.T) {
 	clock := newHandClock()
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: pools(), Clock: clock})

@@ -33,11 +33,11 @@ type Request struct {
 	Time time.Time
 	// Method is the HTTP method, Path the path below /api2/json.
 	Method, Path string
-	// Template is the path as the API description has it, such as "/nodes/{node}/qemu/{vmid}"; empty for unknown paths.
+	// Template is the path in the API description, such as "/nodes/{node}/qemu/{vmid}". It is empty for unknown paths.
 	Template string
-	// Params are the parameters that were sent, secrets masked; lists are joined with commas.
+	// Params are the sent parameters, with secrets masked and lists joined with commas.
 	Params map[string]string
-	// User made the request: "user@realm" or "user@realm!token"; empty without credentials.
+	// User made the request: "user@realm" or "user@realm!token". It is empty without credentials.
 	User string
 	// Status and Message are the status line of the answer.
 	Status  int
@@ -47,37 +47,37 @@ type Request struct {
 	// Bytes is the size of the answer's body before compression, Duration how long the answer took.
 	Bytes    int
 	Duration time.Duration
-	// Node took the request.
+	// Node received the request.
 	Node string
 }
 
-// requestLog remembers the latest requests.
+// requestLog stores the latest requests.
 type requestLog struct {
 	mu      sync.Mutex
 	entries []Request
-	// forgotten is how many requests there were before the entries.
+	// forgotten is the number of requests before the entries.
 	forgotten int
-	// counts tell how many there were of each sort since the start or since they were forgotten on request.
+	// counts holds the number of requests of each kind since the start or since they were cleared.
 	counts map[requestSort]*requestCount
 }
 
-// requestSort is what requests have in common that are counted together.
+// requestSort identifies requests that are counted together.
 type requestSort struct{ user, method, template string }
 
-// requestCount is how many requests of a sort there were, and the bytes of their answers.
+// requestCount holds the number of requests of a kind, and the bytes of their answers.
 type requestCount struct{ requests, bytes int }
 
-// maxRequests is how many requests are remembered; older ones are forgotten by halves.
+// maxRequests is the maximum number of stored requests. When it is exceeded, the older half is deleted.
 const maxRequests = 100_000
 
-// Requests returns the requests since the start or the last call of ClearRequests, in the order of their ends.
+// Requests returns the requests since the start or the last call of ClearRequests, in the order in which they ended.
 func (s *Server) Requests() []Request {
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
 	return slices.Clone(s.requests.entries)
 }
 
-// ClearRequests forgets the requests so far.
+// ClearRequests deletes the stored requests.
 func (s *Server) ClearRequests() {
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *Server) ClearRequests() {
 	s.requests.entries, s.requests.counts = nil, nil
 }
 
-// record adds a request to the log. The entry tells what came of it, the rest is taken from the request.
+// record adds a request to the log. The entry contains the result, and the rest is taken from the request.
 func (s *Server) record(r *wire.Request, e Request) {
 	e.Time, e.Method, e.Node = s.Clock.Now(), r.Method, r.Endpoint
 	e.Path, _ = apiPath(r)

@@ -31,8 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 )
 
-// table holds the behaviour of all methods that have one, by verb and path of the API description. What is not here
-// is answered with 501, "… is not simulated".
+// table returns the behaviour of all simulated methods, by verb and path of the API description. Other methods are answered with 501, "… is not
+// simulated".
 func table() map[string]engine.Handler {
 	out := map[string]engine.Handler{}
 	for _, area := range []map[string]engine.Handler{

@@ -30,15 +30,15 @@ import (
 )
 
 const (
-	// manyGuests is the size of the cluster that the limits hold for.
+	// manyGuests is the size of the cluster to which the limits apply.
 	manyGuests = 10_000
-	// tries is how often something is measured: the best counts, since other processes only ever make it slower.
+	// tries is the number of measurements. The best counts, because other processes only make it slower.
 	tries = 50
 
 	memoryLimit = 500 << 20
 )
 
-// largeCluster is a cluster with many machines.
+// largeCluster returns a cluster with many machines.
 func largeCluster(t testing.TB) (*simulator.Server, *engine.Call) {
 	t.Helper()
 	sc := lab()
@@ -55,8 +55,7 @@ func largeCluster(t testing.TB) (*simulator.Server, *engine.Call) {
 	return s, &engine.Call{Engine: s.Engine, State: s.State, Facts: s.Facts, Who: "crossplane@pve!demo", Local: "pve1", Node: "pve1"}
 }
 
-// best is the shortest time of processors that something takes; it ends when the limit is met. Time on the clock would be
-// that of everything else on the machine too.
+// best returns the shortest CPU time of a function, and stops when the limit is met. Wall-clock time would include everything else on the machine.
 func best(limit time.Duration, fn func()) time.Duration {
 	shortest := time.Hour
 	for range tries {
@@ -69,7 +68,7 @@ func best(limit time.Duration, fn func()) time.Duration {
 	return shortest
 }
 
-// processors is the time of processors that this process has used.
+// processors returns the CPU time that this process has used.
 func processors() time.Duration {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {

@@ -36,25 +36,24 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Scenario describes a cluster at its start. Sizes are written as PVE does: "8G", "512M".
+// A Scenario describes a cluster at its start. Sizes are written as in PVE: "8G", "512M".
 type Scenario struct {
 	// Version is the release, "9.2" (default) or "8.4".
 	Version string `json:"version,omitempty"`
-	// Cluster is the cluster's name; empty for nodes without a cluster.
+	// Cluster is the cluster's name. It is empty for standalone nodes.
 	Cluster string `json:"cluster,omitempty"`
-	// QEMU is the version of the nodes' QEMU, by default the one that the release comes with.
+	// QEMU is the version of the nodes' QEMU. The default is that of the release.
 	QEMU string `json:"qemu,omitempty"`
 	// StockQEMU means that it lacks Proxmox' patches.
 	StockQEMU bool `json:"stockQEMU,omitempty"`
 	// Firmware2023 means that the nodes' firmware comes with Microsoft's UEFI certificate of 2023.
 	Firmware2023 bool `json:"firmware2023,omitempty"`
-	// Durations override how long the work of a kind of task takes in real time: "qmclone: 3s". "boot" is how long a guest
-	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk, "link" that of one which stands on its
-	// template's, for which the storage is locked (no time by default), "offline" how long a request
-	// for a node that is off takes, "membership" how long the other nodes take to notice that one is off (by default as corosync among three),
-	// "reboot" how long a node boots that its watchdog has reset, "daemons" when it reports and takes part in HA after that, "ha" the time between
-	// two turns of the manager of HA, "fence" until it is sure that a node is down, "cleanup" when qm cleanup comes after a VM has stopped, and
-	// "replication" how often nodes look for replication jobs that are due.
+	// Durations override how long the work of a kind of task takes in real time: "qmclone: 3s". "boot" is how long a guest boots, "resources" how old
+	// /cluster/resources may be, "copydisk" the copy of one disk, "link" that of a disk based on its template's, during which the storage is locked (no time
+	// by default), "offline" the duration of a request for a node that is off, "membership" how long the other nodes take to notice that a node is off (by
+	// default as corosync with three nodes), "reboot" how long a node boots after a reset by its watchdog, "daemons" how long after that it reports and takes
+	// part in HA, "ha" the time between two turns of the manager of HA, "fence" the time until a node is certainly down, "cleanup" how long after the stop of
+	// a VM qm cleanup runs, and "replication" how often nodes check for replication jobs that are due.
 	Durations map[string]string `json:"durations,omitempty"`
 	Nodes     []ScenarioNode    `json:"nodes"`
 	Storages  []ScenarioStorage `json:"storages,omitempty"`
@@ -64,9 +63,9 @@ type Scenario struct {
 	Groups    []string          `json:"groups,omitempty"`
 	Roles     []ScenarioRole    `json:"roles,omitempty"`
 	ACL       []ScenarioGrant   `json:"acl,omitempty"`
-	// Backups are backup jobs by their IDs, with options as the API names them.
+	// Backups are backup jobs by their IDs, with options named as in the API.
 	Backups map[string]map[string]string `json:"backups,omitempty"`
-	// HA lists the VMIDs of guests that HA manages. With HAIdle none of its daemons acts.
+	// HA lists the VMIDs of guests that HA manages. With HAIdle, the daemons of HA do nothing.
 	HA     []int `json:"ha,omitempty"`
 	HAIdle bool  `json:"haIdle,omitempty"`
 
@@ -82,7 +81,7 @@ type ScenarioNode struct {
 	Memory  string `json:"memory,omitempty"`
 	Disk    string `json:"disk,omitempty"`
 	Address string `json:"address,omitempty"`
-	// DNS are name servers, 10.0.0.1 by default; Search is the domain of short names.
+	// DNS are name servers, 10.0.0.1 by default. Search is the domain of short names.
 	DNS    []string `json:"dns,omitempty"`
 	Search string   `json:"search,omitempty"`
 	// Interfaces default to the bridge vmbr0.
@@ -113,8 +112,8 @@ type ScenarioStorage struct {
 	// Total defaults to 100G.
 	Total string `json:"total,omitempty"`
 	Used  string `json:"used,omitempty"`
-	// Files are such as "iso/debian.iso: 600M"; they are on every node. An image may say how large its file is beside the
-	// size of the disk in it: "import/debian.qcow2: 3G 400M".
+	// Files are files such as "iso/debian.iso: 600M", on every node. An image may have the size of its file in addition to the size of its disk:
+	// "import/debian.qcow2: 3G 400M".
 	Files map[string]string `json:"files,omitempty"`
 }
 
@@ -122,30 +121,30 @@ type ScenarioStorage struct {
 type ScenarioGuest struct {
 	VMID int    `json:"vmid"`
 	Node string `json:"node"`
-	// Count makes that many of them: VMIDs and the ends of names count up.
+	// Count creates that many guests, with increasing VMIDs and numbers in their names.
 	Count    int  `json:"count,omitempty"`
 	Template bool `json:"template,omitempty"`
 	Running  bool `json:"running,omitempty"`
-	// Config are the options as the API takes them: a disk "ceph:8" is made with 8 GiB.
+	// Config contains the options as the API accepts them: a disk "ceph:8" is created with 8 GiB.
 	Config map[string]string `json:"config,omitempty"`
-	// Blank disks hold no system, so that no agent runs and nobody hears a shutdown.
+	// Blank disks contain no system, so no agent runs and a shutdown has no effect.
 	Blank bool           `json:"blank,omitempty"`
 	Agent *ScenarioAgent `json:"agent,omitempty"`
 	Pool  string         `json:"pool,omitempty"`
 }
 
-// ScenarioAgent is what runs inside a guest.
+// ScenarioAgent describes the system inside a guest.
 type ScenarioAgent struct {
 	Missing         bool                `json:"missing,omitempty"`
 	IgnoresShutdown bool                `json:"ignoresShutdown,omitempty"`
 	Addresses       map[string][]string `json:"addresses,omitempty"`
-	// OS is what the agent tells of the system, by the names of get-osinfo, such as "pretty-name".
+	// OS is the agent's information about the system, by the names of get-osinfo, such as "pretty-name".
 	OS map[string]string `json:"os,omitempty"`
-	// CloudInit says how far cloud-init gets in a guest that has a drive of it; without it, it finishes as soon as the agent answers.
+	// CloudInit describes the progress of cloud-init in a guest that has its drive. Without it, cloud-init finishes as soon as the agent answers.
 	CloudInit *ScenarioCloudInit `json:"cloudInit,omitempty"`
 }
 
-// ScenarioCloudInit is what cloud-init does in a guest.
+// ScenarioCloudInit describes the behaviour of cloud-init in a guest.
 type ScenarioCloudInit struct {
 	Running bool     `json:"running,omitempty"`
 	Errors  []string `json:"errors,omitempty"`
@@ -158,7 +157,7 @@ type ScenarioPool struct {
 	Storages []string `json:"storages,omitempty"`
 }
 
-// ScenarioUser is an account. root@pam is always there.
+// ScenarioUser is an account. root@pam always exists.
 type ScenarioUser struct {
 	ID       string          `json:"id"`
 	Password string          `json:"password,omitempty"`
@@ -167,14 +166,14 @@ type ScenarioUser struct {
 	Tokens   []ScenarioToken `json:"tokens,omitempty"`
 }
 
-// ScenarioToken is an API token. With Separated it has only the privileges of its own grants.
+// ScenarioToken is an API token. If Separated is set, it only has the privileges of its own grants.
 type ScenarioToken struct {
 	ID        string `json:"id"`
 	Secret    string `json:"secret"`
 	Separated bool   `json:"separated,omitempty"`
 }
 
-// ScenarioRole is a role beside the built-in ones.
+// ScenarioRole is a role in addition to the built-in ones.
 type ScenarioRole struct {
 	ID         string   `json:"id"`
 	Privileges []string `json:"privileges"`
@@ -187,7 +186,7 @@ type ScenarioGrant struct {
 	Group string   `json:"group,omitempty"`
 	Token string   `json:"token,omitempty"`
 	Roles []string `json:"roles"`
-	// Local grants hold for the path alone, not for what is below.
+	// Local grants apply only to the path itself, not to the paths below.
 	Local bool `json:"local,omitempty"`
 }
 
@@ -248,7 +247,7 @@ func (s *Scenario) durations() map[string]time.Duration {
 	return out
 }
 
-// build makes the state without guests.
+// build creates the state without guests.
 func (s *Scenario) build(version string, now time.Time) (*state.State, error) {
 	st := state.New(version)
 	st.ClusterName, st.QEMU, st.StockQEMU, st.Firmware2023, st.HAIdle = s.Cluster, s.QEMU, s.StockQEMU, s.Firmware2023, s.HAIdle
@@ -358,7 +357,7 @@ func (sc ScenarioStorage) build(st *state.State, now time.Time) error {
 	return nil
 }
 
-// fileSizes reads the size of a disk and that of the file it is in.
+// fileSizes parses the size of a disk and that of its file.
 func fileSizes(text string) (disk, length int64, err error) {
 	first, second, _ := strings.Cut(text, " ")
 	if disk, err = size(first, ""); err != nil {
@@ -481,10 +480,10 @@ func checkOptions(s *engine.Engine, config map[string]string) error {
 	return nil
 }
 
-// systemShare is the part of a disk that an installed system takes: one of so many.
+// systemShare is the divisor of the size of a disk for the size of an installed system.
 const systemShare = 4
 
-// bring puts a scenario's guest into its state.
+// bring brings a scenario's guest into its state.
 func (s *Server) bring(o *engine.Op, g *state.Guest, sg ScenarioGuest) error {
 	for _, id := range guest.Volumes(o, g) {
 		if v := s.State.Volume(g.Node, id); v != nil && !strings.Contains(id, "cloudinit") {
@@ -515,7 +514,7 @@ func (s *Server) bring(o *engine.Op, g *state.Guest, sg ScenarioGuest) error {
 	return nil
 }
 
-// SetToken gives a token of the scenario another secret, or adds the token to its user with all the user's privileges.
+// SetToken replaces the secret of a token of the scenario, or adds the token to its user with all the user's privileges.
 func (s *Server) SetToken(id, secret string) error {
 	who := state.Identity(id)
 	s.Mu.Lock()

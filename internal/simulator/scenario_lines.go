@@ -26,10 +26,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// scenarioLines are the lines in which the entries of a scenario's lists begin, by the list's name.
+// scenarioLines holds the lines at which the entries of a scenario's lists begin, by the list's name.
 type scenarioLines map[string][]int
 
-// locate adds the line of a list's entry to its error. Entries that came from elsewhere have none.
+// locate adds the line of a list's entry to its error. Entries from elsewhere have none.
 func (l scenarioLines) locate(list string, i int, err error) error {
 	if err == nil || i >= len(l[list]) {
 		return err
@@ -37,7 +37,7 @@ func (l scenarioLines) locate(list string, i int, err error) error {
 	return errors.Wrapf(err, "line %d", l[list][i])
 }
 
-// scenarioDocument checks that a scenario has the form that it should have; its errors name the line.
+// scenarioDocument checks the form of a scenario. Its errors contain the line.
 func scenarioDocument(data []byte) (scenarioLines, error) {
 	document := &yaml.Node{}
 	if err := yaml.Unmarshal(data, document); err != nil {
@@ -59,7 +59,7 @@ func scenarioDocument(data []byte) (scenarioLines, error) {
 	return lines, nil
 }
 
-// checkForm compares a part of a document with the type that it is for.
+// checkForm compares a part of a document with its type.
 func checkForm(n *yaml.Node, want reflect.Type) error {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias

@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// TestSDNPending are zones and virtual networks between their change and its application, as pve-network shows them.
+// TestSDNPending checks zones and virtual networks between their change and its application, as pve-network shows them.
 func TestSDNPending(t *testing.T) {
 	const zones, vnets = "/cluster/sdn/zones", "/cluster/sdn/vnets"
 	for _, version := range []string{"8.4", "9.2"} {

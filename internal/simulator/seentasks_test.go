@@ -42,15 +42,15 @@ func as(t *testing.T, s *simulator.Server, who string) *client {
 	return c.with("Cookie", "PVEAuthCookie="+ticket).with("CSRFPreventionToken", token)
 }
 
-// TestWhoSeesTasks has one task of a token, one of its user and one of root: PVE's lists differ in whom they show them to.
-// PVE::API2::Cluster compares the owner without the name of the token, PVE::API2::Tasks the whole name, or that of the user.
+// TestWhoSeesTasks starts one task each of a token, of its user and of root. PVE's lists show them to different users. PVE::API2::Cluster compares the
+// owner without the name of the token, and PVE::API2::Tasks compares the full name, or that of the user.
 func TestWhoSeesTasks(t *testing.T) {
 	const user, owner, other, separate = "worker@pve", "worker@pve!a", "worker@pve!b", "worker@pve!c"
 	cases := map[string]struct {
 		reason string
 		audit  string
 		who    string
-		// cluster and node are how many of the three tasks the lists of the cluster and of the node have.
+		// cluster and node are how many of the three tasks the lists of the cluster and of the node contain.
 		cluster, node int
 	}{
 		"User":             {reason: "A user sees its tasks and those of its tokens.", who: user, cluster: 2, node: 2},

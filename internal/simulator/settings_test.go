@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// step is a request of a conversation, with the status line and a part of the body that it is to get.
+// step is a request of a sequence, with the expected status line and a part of the expected body.
 type step struct {
 	request string
 	params  []string

@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package simulator is a Proxmox VE API in memory: it serves the paths of the real API over HTTPS, with its validation,
-// permissions, messages, tasks and locks. It knows no Kubernetes. It is for tests and for trying out clients; see
-// cmd/pve-simulator for the program.
+// Package simulator is an in-memory Proxmox VE API. It serves the paths of the real API over HTTPS, with its validation, permissions, messages, tasks and
+// locks. It does not depend on Kubernetes. It is for tests and for trying out clients. See cmd/pve-simulator for the program.
 package simulator
 
 import (
@@ -40,34 +39,33 @@ import (
 
 // Options configure a Server. The zero value is the quickstart scenario on a free loopback port, with instant tasks.
 type Options struct {
-	// Scenario is the cluster at the start; nil means the built-in quickstart scenario.
+	// Scenario is the cluster at the start. nil means the built-in quickstart scenario.
 	Scenario *Scenario
 	// Version overrides the scenario's version: "8.4" or "9.2".
 	Version string
-	// Address is where to listen, "127.0.0.1:0" by default.
+	// Address is the address to listen on, "127.0.0.1:0" by default.
 	Address string
 	// NodeAddresses are addresses to listen on for single nodes, by node name. Address serves the first node.
 	NodeAddresses map[string]string
-	// Speed divides the durations of tasks: 1 is real time. 0 makes tasks instant: the call that starts one returns when it
-	// has ended.
+	// Speed divides the durations of tasks. 1 is real time. 0 makes tasks instant: the call that starts one returns when it has ended.
 	Speed float64
-	// Reports is how often nodes tell the cluster of their guests where tasks are instant; 0 means that /cluster/resources is
-	// always fresh then. Otherwise the scenario's duration "resources" counts.
+	// Reports is how often nodes report their guests to the cluster if tasks are instant. 0 means that /cluster/resources is always up to date. If tasks are
+	// not instant, the scenario's duration "resources" applies.
 	Reports time.Duration
-	// Certificates are what the server presents and what clients trust; nil means fresh ones in memory.
+	// Certificates are those of the server and of the authority that clients trust. nil means new ones in memory.
 	Certificates *Certificates
-	// Hosts are names and addresses of the server, beside localhost, for fresh certificates.
+	// Hosts are names and addresses of the server, in addition to localhost, for new certificates.
 	Hosts []string
-	// Clock is the time; nil means the real one.
+	// Clock is the clock. nil means real time.
 	Clock engine.Clock
 	// Faults are in force from the start, and again after a reset.
 	Faults []Fault
-	// State is what WriteState wrote; the server goes on from there instead of from the scenario. nil means a fresh start.
+	// State is the output of WriteState. The server continues from it instead of the scenario. nil means a new start.
 	State io.Reader
-	// ControlToken is what clients of the control API must show as "Authorization: Bearer …". Without one the control API
-	// answers on loopback alone.
+	// ControlToken is the token that clients of the control API must send as "Authorization: Bearer …". Without one, the control API only answers on
+	// loopback.
 	ControlToken string
-	// OnRequest is called after every request, in the order of their ends. It must not call the server.
+	// OnRequest is called after every request, in the order in which they end. It must not call the server.
 	OnRequest func(Request)
 }
 
@@ -78,9 +76,9 @@ type Server struct {
 	faults   *faults
 	requests *requestLog
 	controls *http.ServeMux
-	// gate is held by requests while they are served, and alone by a reset.
+	// gate is held by requests while they are served, and exclusively by a reset.
 	gate sync.RWMutex
-	// tokens are the secrets of SetToken, first is the node that Address serves.
+	// tokens holds the secrets of SetToken. first is the node that Address serves.
 	tokens map[string]string
 	first  string
 
@@ -118,7 +116,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// complete fills in what is not set, and returns the saved state if there is one: it decides on the version.
+// complete sets defaults, and returns the saved state if there is one, which determines the version.
 func (o *Options) complete() (*savedState, error) {
 	saved, err := o.saved()
 	if err != nil {
@@ -178,7 +176,7 @@ func (s *Server) listen(address, node string) error {
 	return nil
 }
 
-// Close stops the server: running tasks are interrupted, and it returns when all of it has ended.
+// Close stops the server. It interrupts running tasks, and returns when everything has ended.
 func (s *Server) Close() {
 	s.Stop()
 	if s.wire != nil {
@@ -190,7 +188,7 @@ func (s *Server) Close() {
 // URL returns the address of the API's server, such as "https://127.0.0.1:8006".
 func (s *Server) URL() string { return s.NodeURL(s.first) }
 
-// NodeURL returns the address of a node that has one of its own, empty otherwise.
+// NodeURL returns the address of a node that has its own, or nothing otherwise.
 func (s *Server) NodeURL(node string) string {
 	if s.address[node] == "" {
 		return ""
@@ -198,15 +196,15 @@ func (s *Server) NodeURL(node string) string {
 	return "https://" + s.address[node]
 }
 
-// CA returns the certificate that signed the server's, in PEM. It is there after Start.
+// CA returns the certificate of the authority that signed the server's, in PEM. It is available after Start.
 func (s *Server) CA() []byte { return s.certs.CA }
 
-// Edit changes the state behind the API's back, as other users and broken hardware do.
+// Edit changes the state without the API, like other users and broken hardware.
 func (s *Server) Edit(fn func(*state.State)) {
 	s.Update(func(*state.State) { s.watch(fn, false) })
 }
 
-// PowerOff takes the power of nodes away: what runs there ends at once, and without a word.
+// PowerOff cuts the power of nodes. Everything that runs there ends at once, without an exit status.
 func (s *Server) PowerOff(nodes ...string) {
 	s.Update(func(*state.State) {
 		s.watch(func(st *state.State) {
@@ -228,7 +226,7 @@ func (s *Server) PowerOn(nodes ...string) {
 	})
 }
 
-// CutOff takes nodes from the network of the cluster. They run on and answer clients, by what they know: they have no quorum.
+// CutOff disconnects nodes from the network of the cluster. They keep running and answer clients from their last known data, without quorum.
 func (s *Server) CutOff(nodes ...string) {
 	s.Edit(func(st *state.State) {
 		for _, name := range nodes {
@@ -237,7 +235,7 @@ func (s *Server) CutOff(nodes ...string) {
 	})
 }
 
-// watch runs fn on the state and lets the cluster notice which nodes have gone or come. The state must be held.
+// watch runs fn on the state and makes the cluster notice which nodes have left or returned. The state must be held.
 func (s *Server) watch(fn func(*state.State), power bool) {
 	before, quorate := map[string]bool{}, !s.State.NoQuorum
 	for name, n := range s.State.Nodes {

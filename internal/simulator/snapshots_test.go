@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// halfWay is a VM that runs and has a snapshot, of which a task is half done.
+// halfWay returns a running VM with a snapshot, on which a task is partly done.
 func halfWay(t *testing.T, request string, params ...string) (*handClock, *client, string) {
 	t.Helper()
 	clock := newHandClock()
@@ -42,8 +42,8 @@ func halfWay(t *testing.T, request string, params ...string) (*handClock, *clien
 	return clock, c, upid
 }
 
-// TestSnapshotsHalfWay has the configuration tell what a task does with a snapshot, and a task that ends there leave it so, but for one
-// that takes a snapshot, which cleans up.
+// TestSnapshotsHalfWay checks that the configuration shows what a task does with a snapshot, and that a task that ends there leaves it like that, except
+// for one that takes a snapshot, which cleans up.
 func TestSnapshotsHalfWay(t *testing.T) {
 	const vm = "/nodes/pve1/qemu/300"
 	cases := map[string]struct {
@@ -109,7 +109,7 @@ func has(list, fields string) bool {
 	return false
 }
 
-// TestRollbackIncomplete has no VM go back to a snapshot that was left half-way.
+// TestRollbackIncomplete checks that no VM is rolled back to a snapshot that was left incomplete.
 func TestRollbackIncomplete(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	s.Edit(func(st *state.State) {

@@ -18,7 +18,7 @@ package simulator
 
 import "github.com/vitistack/provider-proxmox/internal/simulator/state"
 
-// The types of what a cluster knows, for callers of Server.Edit, Server.Guest and Server.Tasks.
+// The types of the cluster's state, for callers of Server.Edit, Server.Guest and Server.Tasks.
 
 type (
 	// Agent is state.Agent.
@@ -55,7 +55,7 @@ type (
 	User = state.User
 	// Volume is state.Volume.
 	Volume = state.Volume
-	// Backup is what the volume of a backup holds.
+	// Backup is state.Backup.
 	Backup = state.Backup
 	// VolumeKey is state.VolumeKey.
 	VolumeKey = state.VolumeKey

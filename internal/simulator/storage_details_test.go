@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// TestStorageDetails are requests to storages as pve-storage answers them.
+// TestStorageDetails makes requests to storages and checks the answers of pve-storage.
 func TestStorageDetails(t *testing.T) {
 	const content = "/nodes/pve1/storage/local/content"
 	sc := lab()
@@ -96,7 +96,7 @@ func TestStorageDetails(t *testing.T) {
 	}
 }
 
-// TestInterfaceDetails are settings of interfaces that PVE::INotify adds.
+// TestInterfaceDetails checks settings of interfaces that PVE::INotify adds.
 func TestInterfaceDetails(t *testing.T) {
 	const network = "/nodes/pve1/network"
 	sc := lab()
@@ -112,7 +112,7 @@ func TestInterfaceDetails(t *testing.T) {
 	})
 }
 
-// TestFirmwareCertificates: a new EFI disk with keys tells that its firmware came with Microsoft's certificate of 2023.
+// TestFirmwareCertificates checks that a new EFI disk with keys shows that its firmware came with Microsoft's certificate of 2023.
 func TestFirmwareCertificates(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, version, keys string
@@ -136,7 +136,8 @@ func TestFirmwareCertificates(t *testing.T) {
 	}
 }
 
-// An EFI disk on which a marker of 2023 is set gets the certificates when that is put into force (PVE::QemuServer::OVMF::drive_change).
+// TestFirmwareEnrolled checks that an EFI disk with a new marker of 2023 gets the certificates when the marker is applied
+// (PVE::QemuServer::OVMF::drive_change).
 func TestFirmwareEnrolled(t *testing.T) {
 	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: lab()}))
 	for vmid, tc := range map[string]struct{ reason, keys, set, want string }{

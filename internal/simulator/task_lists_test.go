@@ -26,9 +26,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// TestTaskLists looks at the lists of tasks and at the cluster log as a user and as that user's token. Each list has a rule of its own:
-// PVE::API2::Cluster drops the token's name before it compares, PVE::API2::Tasks compares running tasks by the whole name, and pmxcfs
-// compares the lines of the log by the whole name.
+// TestTaskLists reads the lists of tasks and the cluster log as a user and as that user's token. Each list has a different rule: PVE::API2::Cluster drops
+// the token's name before it compares, PVE::API2::Tasks compares running tasks by the full name, and pmxcfs compares the lines of the log by the full
+// name.
 func TestTaskLists(t *testing.T) {
 	sc := lab()
 	sc.Users = append(sc.Users, simulator.ScenarioUser{
@@ -86,8 +86,7 @@ func TestTaskLists(t *testing.T) {
 	}
 }
 
-// TestListWhileGuestsGo lists the guests of a node while one of them is removed: the node has looked which there are, and finds no
-// configuration.
+// TestListWhileGuestsGo lists the guests of a node while one of them is removed. The node has found the guest, but does not find its configuration.
 func TestListWhileGuestsGo(t *testing.T) {
 	clock := newHandClock()
 	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab(), Speed: 1, Clock: clock})

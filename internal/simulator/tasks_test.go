@@ -140,7 +140,7 @@ func TestCloneTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// exitStatus waits until a task that needs no time has ended.
+// exitStatus waits for the end of a task that needs no time.
 func exitStatus(t *testing.T, s *simulator.Server, upid string) string {
 	t.Helper()
 	for t.Context().Err() == nil {
@@ -161,7 +161,7 @@ func TestLocks(t *testing.T) {
 	c := connect(t, s)
 	const timeout = "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"
 
-	// A running VM is cloned by one at a time: the second gives up after a second.
+	// Only one task at a time can clone a running VM. The second gives up after a second.
 	first := c.start("POST /nodes/pve1/qemu/100/clone", "newid=300")
 	clock.await(t, 1)
 	second := c.start("POST /nodes/pve1/qemu/100/clone", "newid=301")
@@ -173,13 +173,13 @@ func TestLocks(t *testing.T) {
 		t.Errorf("first clone of a running VM: %q", exit)
 	}
 
-	// Templates are cloned by many.
+	// Several tasks can clone a template.
 	a, b := c.start("POST /nodes/pve1/qemu/9000/clone", "newid=302"), c.start("POST /nodes/pve1/qemu/9000/clone", "newid=303")
 	if x, y := clock.ended(t, s, a), clock.ended(t, s, b); x != "OK" || y != "OK" {
 		t.Errorf("two clones of a template: %q, %q", x, y)
 	}
 
-	clock.advance(engine.StorageLockWait) // Nobody waits any more.
+	clock.advance(engine.StorageLockWait) // No task is waiting any more.
 
 	// A shutdown holds the configuration until the system is off.
 	s.Edit(func(st *state.State) { st.Guests[100].Agent.IgnoresShutdown = true })
@@ -197,7 +197,7 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// TestStorageLocks has linked clones wait for each other's volume.
+// TestStorageLocks checks that linked clones wait for each other's volume.
 func TestStorageLocks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -220,7 +220,7 @@ func TestStorageLocks(t *testing.T) {
 			a, b := c.start("POST /nodes/pve1/qemu/950/clone", "newid=3000"), c.start("POST /nodes/pve1/qemu/950/clone", "newid=3001")
 			clock.await(t, 2)
 			clock.advance(s.Duration("qmclone"))
-			clock.await(t, 2) // One makes its volume, the other waits for the lock.
+			clock.await(t, 2) // One creates its volume, the other waits for the lock.
 			clock.advance(engine.StorageLockWait)
 			got := []string{clock.ended(t, s, a), clock.ended(t, s, b)}
 			slices.Sort(got)
@@ -267,7 +267,7 @@ func TestHA(t *testing.T) {
 	}
 	for !started() {
 		clock.advance(100 * time.Millisecond)
-		<-time.After(time.Millisecond) // The workers go on.
+		<-time.After(time.Millisecond) // The workers continue.
 	}
 	tasks := s.Tasks()
 	if tasks[0].Type != "hastart" || tasks[1].Type != "qmstart" || clock.ended(t, s, tasks[1].UPID) != "OK" {

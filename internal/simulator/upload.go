@@ -61,7 +61,7 @@ func decodeMultipart(r *wire.Request, into schema.Values) ([]byte, error) {
 	}
 }
 
-// parameter returns a parameter of a header as pveproxy finds it: what stands between quotes, whatever bytes that is.
+// parameter returns a parameter of a header like pveproxy: the text between quotes, whatever its bytes are.
 func parameter(header, name string) (string, bool) {
 	m := regexp.MustCompile(`(?:^|[\s;])` + name + `="([^"]*)"`).FindStringSubmatch(header)
 	if m == nil {

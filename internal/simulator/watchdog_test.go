@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// A node that holds its lock of HA and loses the quorum is reset after a minute, and one that keeps it is not.
+// TestWatchdog checks that a node that holds its HA lock and loses the quorum is reset after a minute, and that one with quorum is not.
 func TestWatchdog(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package vmcache finds and reads VMs, and remembers them as they were seen last: until when that may be relied on, what makes it stale,
-// and what a VM must be like after what was done to it.
+// Package vmcache finds and reads VMs, and caches them as they were last seen. It knows how long a cached VM may be relied on, which signs make it stale,
+// and what the state of a VM must be after a change of ours.
 package vmcache
 
 import (
@@ -31,86 +31,79 @@ import (
 )
 
 const (
-	// DefaultFullResyncInterval is how often a VM is read although there is no sign
-	// that it has changed.
+	// DefaultFullResyncInterval is how often a VM is read even without a sign that it has changed.
 	DefaultFullResyncInterval = 30 * time.Minute
 
-	// spreadAfter is how long a VM that was read for the first time is not read again
-	// for safety's sake.
+	// spreadAfter is the minimum time between the first read of a VM and its next periodic read.
 	spreadAfter = time.Minute
 
-	// CheckWithin is how soon a VM is read of which it is only known what it must be
-	// like after what we did.
+	// CheckWithin is how soon a VM is read whose state was only inferred from a change of ours.
 	CheckWithin = 5 * time.Minute
 
-	// proofHolds is how long the proof holds that a VM is ours while nobody but we
-	// does anything to it.
+	// proofHolds is how long the proof that a VM is ours remains valid while nothing but this provider changes the VM.
 	proofHolds = time.Minute
 
-	// freshFor is how long what was read need not be read again before something is
-	// done.
+	// freshFor is how long a VM that was just read need not be read again before it is changed.
 	freshFor = time.Second
 )
 
-// Cache remembers VMs as they were seen last. It is a memory only, and what it
-// forgets in a restart is read again. It is good while the VM is watched and there
-// is no sign that it has changed.
+// Cache holds VMs as they were last seen. It is only in memory: what a restart loses is read again. An entry is valid while the VM is watched and there is
+// no sign that it has changed.
 type Cache struct {
 	now        func() time.Time
 	fullResync time.Duration
 
 	all objectstate.Store[entry]
 
-	// versions of VMs that were given out.
+	// versions counts the versions of VMs that were given out.
 	versions int
 }
 
-// inventoryWatch is where a VM is watched: the inventory of its cluster.
+// inventoryWatch is the inventory of the cluster in which a VM is watched.
 type inventoryWatch interface{ Unwatch(key string) }
 
-// An entry is a VM as it was seen.
+// An entry holds a VM as it was seen.
 type entry struct {
 	id qemu.Identity
-	at inventoryWatch // where it is watched
+	at inventoryWatch // the inventory that watches the VM
 
 	ref    proxmox.Ref
-	values []byte // its options, which take much room otherwise
+	values []byte // the options as JSON, to save memory
 	status proxmox.Status
-	seen   time.Time // the status
+	seen   time.Time // when the status was read
 
 	// locked is true if the VM was seen to be locked since, or when, the status was read.
 	locked bool
 
-	// listed is true if the status is what a list told that may have been older than the look at the VM, and no later one has told it since.
+	// listed is true if the status is from a list that may have been older than the read of the VM, and no later list has confirmed it.
 	listed bool
 
-	// version is another one whenever ref, values or status have changed, and 0 until they are read.
+	// version changes whenever ref, values or status change. It is 0 until they are read.
 	version int
 
-	read time.Time // when the options were read
-	due  time.Time // when they are read in any case
-	// lastWrite is when something was last done by us, or read.
+	read time.Time // when the options were last read
+	due  time.Time // when they are read at the latest
+	// lastWrite is when the VM was last changed by us, or read.
 	lastWrite time.Time
 
-	// dirty says what has to be read again, and signs counts why.
+	// dirty names the parts that have to be read again, and changes counts the reasons.
 	dirty   Dirty
 	changes int
 
-	// mismatches are how often in a row the cluster's list has said something else than
-	// what was read, and pool the one that it has.
+	// mismatches counts how often in a row the cluster's list has differed from what was read. pool is the pool that the list has shown last.
 	mismatches int
 	pool       *string
 
-	// usage is what the cluster's list said last of what the VM uses; nil if it said nothing.
+	// usage is the VM's resource usage in the cluster's last list, or nil if that had none.
 	usage *vmstate.Usage
 
-	// predicted is true if something of it was not read since we did something.
+	// predicted is true if some of the state was not read since our last change.
 	predicted bool
-	// resized are the sizes that disks will have.
+	// resized holds the sizes that disks will have.
 	resized map[string]string
 }
 
-// A Dirty is what is no longer known of a VM.
+// Dirty names the parts of a VM that have to be read again.
 type Dirty uint8
 
 // The parts of a VM that may be dirty.
@@ -120,12 +113,12 @@ const (
 	DirtyAll = DirtyConfig | DirtyStatus
 )
 
-// New returns a cache that has VMs read again after an interval although there is no sign that they have changed.
+// New returns a cache that has VMs read again after the interval safety even without a sign that they have changed.
 func New(now func() time.Time, safety time.Duration) *Cache {
 	return &Cache{now: now, fullResync: safety}
 }
 
-// at calls a function with the entry of a Machine, for the time of a function.
+// at calls do with the entry of a Machine, if there is one. The cache is locked meanwhile.
 func (s *Cache) at(m objectstate.Object, do func(*entry)) {
 	s.all.Lock()
 	defer s.all.Unlock()
@@ -134,18 +127,17 @@ func (s *Cache) at(m objectstate.Object, do func(*entry)) {
 	}
 }
 
-// A ReadToken is taken before a VM is read: what happens meanwhile may be missed by
-// what is read.
+// A ReadToken is taken before a VM is read. Changes after that moment may be missing from what is read.
 type ReadToken struct {
 	changes int
 	at      time.Time
 	dirty   Dirty
-	Status  *proxmox.Status // as it is known, nil if it has to be read
-	Listed  bool            // whether a list has told that
+	Status  *proxmox.Status // the known status, nil if it has to be read
+	Listed  bool            // whether the status is from a list
 }
 
-// BeginRead begins to look at the VM of a Machine, which is watched from now on. Its status is read again after a lock, such as that of a
-// backup: Proxmox VE starts a VM that is off for it, and stops it before the lock goes.
+// BeginRead begins a read of the VM of a Machine, which is watched from now on. The status is read again after a lock, such as that of a backup: Proxmox
+// VE starts a stopped VM for the backup, and stops it before it releases the lock.
 func (s *Cache) BeginRead(m objectstate.Object, id qemu.Identity, at inventoryWatch, unbroken bool) ReadToken {
 	s.all.Lock()
 	defer s.all.Unlock()
@@ -166,11 +158,11 @@ func (s *Cache) BeginRead(m objectstate.Object, id qemu.Identity, at inventoryWa
 	return g
 }
 
-// Keep keeps what was read after a read of the status.
+// Keep stores a VM that was read. The status is stored only if the token had none.
 func (s *Cache) Keep(m objectstate.Object, v *vmstate.VM, g ReadToken) {
 	values, err := json.Marshal(v.Values)
 	if err != nil {
-		return // Strings can always be written.
+		return // Strings can always be marshalled.
 	}
 	s.at(m, func(r *entry) {
 		first := r.values == nil
@@ -190,7 +182,7 @@ func (s *Cache) Keep(m objectstate.Object, v *vmstate.VM, g ReadToken) {
 	})
 }
 
-// KeepStatus keeps the status of a VM that was read after what Keep has kept.
+// KeepStatus stores a status of a VM that was read after the call of Keep.
 func (s *Cache) KeepStatus(m objectstate.Object, status proxmox.Status) {
 	s.at(m, func(r *entry) {
 		if !sameStatus(r.statusNow(s.now()), status) {
@@ -201,14 +193,14 @@ func (s *Cache) KeepStatus(m objectstate.Object, status proxmox.Status) {
 	})
 }
 
-// sameStatus reports whether a status is the one that was known, by now.
+// sameStatus reports whether a status that was read equals the known one as it must be now.
 func sameStatus(known, read proxmox.Status) bool {
-	restarted := (known.Uptime - read.Uptime).Abs() > 2*time.Second // Each is told to the second.
+	restarted := (known.Uptime - read.Uptime).Abs() > 2*time.Second // Both are rounded to a second.
 	known.Uptime, known.Memory = read.Uptime, read.Memory
 	return known == read && !restarted
 }
 
-// Version returns a number that is another one whenever what is known of the VM of a Machine has changed, or 0 if the VM is to be read.
+// Version returns a number that changes whenever the cached VM of a Machine changes, or 0 if the VM has to be read.
 func (s *Cache) Version(m objectstate.Object, id qemu.Identity, at inventoryWatch) (version int) {
 	s.at(m, func(r *entry) {
 		if r.id == id && r.at == at && r.dirty == 0 && !r.predicted && s.now().Before(r.due) {
@@ -218,8 +210,8 @@ func (s *Cache) Version(m objectstate.Object, id qemu.Identity, at inventoryWatc
 	return version
 }
 
-// next returns when a VM is read again in any case. After a restart all are read about
-// at once: the next time they are spread evenly, as many a minute as ever after.
+// next returns when a VM is read at the latest. After a restart all VMs are read at about the same time, so their next reads are spread evenly, at the
+// usual rate.
 func (s *Cache) next(first bool) time.Time {
 	jitter := s.fullResync / 5
 	if first {
@@ -228,9 +220,8 @@ func (s *Cache) next(first bool) time.Time {
 	return s.now().Add(s.fullResync + rand.N(jitter+1)) //nolint:gosec // Jitter needs no secrecy.
 }
 
-// Handover takes over a VM that was seen where it was watched before: through another connection
-// to the cluster. The list of this one must say the same of it, for it may lead to
-// another cluster, or not be let see the VM.
+// Handover moves a cached VM to the inventory at, which another connection to the cluster uses. The list of that connection must agree with the cached VM,
+// because it may lead to another cluster, or lack the privileges to see the VM.
 func (s *Cache) Handover(m objectstate.Object, at inventoryWatch, g proxmox.Guest) {
 	s.at(m, func(r *entry) {
 		if r.values != nil && drift(r.cachedVM(s.now()), g) == 0 {
@@ -239,14 +230,13 @@ func (s *Cache) Handover(m objectstate.Object, at inventoryWatch, g proxmox.Gues
 	})
 }
 
-// SeenAt returns where a VM was seen that is known.
+// SeenAt returns the inventory in which a cached VM was seen.
 func (s *Cache) SeenAt(m objectstate.Object) (at inventoryWatch) {
 	s.at(m, func(r *entry) { at = r.at })
 	return at
 }
 
-// Cached returns the VM of a Machine, or nil if it has to be looked at. While a task of ours
-// runs, what was before is good enough.
+// Cached returns the VM of a Machine, or nil if it has to be read. While a task of ours runs (busy), the state from before the task suffices.
 func (s *Cache) Cached(m objectstate.Object, id qemu.Identity, at inventoryWatch, busy bool) *vmstate.VM {
 	s.all.Lock()
 	defer s.all.Unlock()
@@ -260,19 +250,19 @@ func (s *Cache) Cached(m objectstate.Object, id qemu.Identity, at inventoryWatch
 	if v := r.cachedVM(s.now()); !v.BeingCreated() {
 		return v
 	}
-	return nil // The task of a clone names its source: its end is no sign for the VM.
+	return nil // The task of a clone names its source, so its end is no sign for this VM.
 }
 
-// cachedVM returns the VM as it is known.
+// cachedVM returns the VM from the cached values.
 func (r *entry) cachedVM(now time.Time) *vmstate.VM {
 	v := &vmstate.VM{Ref: r.ref, Status: r.statusNow(now), StatusListed: r.listed}
 	var values []proxmox.PendingValue
-	_ = json.Unmarshal(r.values, &values) // We have written it.
+	_ = json.Unmarshal(r.values, &values) // We have marshalled it ourselves.
 	v.Read(values)
 	return v
 }
 
-// statusNow returns the status with the uptime that it has by now.
+// statusNow returns the status with its uptime advanced to now.
 func (r *entry) statusNow(now time.Time) proxmox.Status {
 	st := r.status
 	if st.Running() {
@@ -281,14 +271,13 @@ func (r *entry) statusNow(now time.Time) proxmox.Status {
 	return st
 }
 
-// Proven reports whether the VM was proven ours lately, and only we have done something
-// to it since.
+// Proven reports whether the VM was recently proven to be ours, and only we have changed it since.
 func (s *Cache) Proven(m objectstate.Object) (yes bool) {
 	s.at(m, func(r *entry) { yes = r.predicted && r.dirty == 0 && s.now().Sub(r.read) < proofHolds })
 	return yes
 }
 
-// Unbroken reports whether the VM was read since it is watched, no sign of a change by others has come since, and none was missed.
+// Unbroken reports whether the VM was read since the watch began, and since then no change by others was seen and none can have been missed.
 func (s *Cache) Unbroken(m objectstate.Object) (yes bool) {
 	s.at(m, func(r *entry) { yes = r.dirty == 0 && !r.read.IsZero() })
 	return yes
@@ -300,7 +289,7 @@ func (s *Cache) Fresh(m objectstate.Object) (yes bool) {
 	return yes
 }
 
-// Predicted reports whether something of the VM is only what it must be after what we did.
+// Predicted reports whether some of the VM's state is only inferred from our changes.
 func (s *Cache) Predicted(m objectstate.Object) (yes bool) {
 	s.at(m, func(r *entry) { yes = r.predicted })
 	return yes
@@ -312,7 +301,7 @@ func (s *Cache) First(m objectstate.Object) (yes bool) {
 	return yes
 }
 
-// Invalidate invalidates what is known of a VM: something was done to it.
+// Invalidate marks parts of a VM as stale after a change of ours.
 func (s *Cache) Invalidate(m objectstate.Object, what Dirty) { s.dirtyOf(m, what) }
 
 func (s *Cache) dirtyOf(uid objectstate.Object, what Dirty) {
@@ -324,12 +313,12 @@ func (s *Cache) dirtyOf(uid objectstate.Object, what Dirty) {
 	}
 }
 
-// RecordWrite notes that we have done something to a VM.
+// RecordWrite records that we have changed a VM.
 func (s *Cache) RecordWrite(m objectstate.Object) {
 	s.at(m, func(r *entry) { r.lastWrite = s.now() })
 }
 
-// Leave leaves where the VM of a Machine was watched before, if that was elsewhere.
+// Leave ends the watch of the VM of a Machine in its previous inventory, if that is not at.
 func (s *Cache) Leave(m objectstate.Object, at inventoryWatch) {
 	before := s.SeenAt(m)
 	if before != nil && before != at {
@@ -343,12 +332,12 @@ func (s *Cache) Forget(m objectstate.Object) {
 	r := s.all.Get(m)
 	s.all.Delete(m)
 	s.all.Unlock()
-	if r != nil && r.at != nil { // Unlocked: who tells of signs has a lock, and asks when the VM was seen.
+	if r != nil && r.at != nil { // This runs without the lock: an inventory that reports signs holds its own lock, and asks when the VM was seen.
 		r.at.Unwatch(string(m.GetUID()))
 	}
 }
 
-// Len returns the number of VMs that are known.
+// Len returns the number of cached VMs.
 func (s *Cache) Len() int {
 	s.all.Lock()
 	defer s.all.Unlock()

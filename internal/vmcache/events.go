@@ -26,14 +26,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A Watcher marks what is known of a VM dirty by signs of change, and wakes its Machine.
+// A Watcher marks a cached VM as dirty when there is a sign that it has changed, and wakes its Machine.
 type Watcher struct {
 	Cache *Cache
 	UID   objectstate.UID
 	Wake  func()
 }
 
-// Changed notes that others have done something to the VM.
+// Changed records that others have changed the VM.
 func (p Watcher) Changed(what inventory.Change) {
 	dirtied := DirtyAll
 	if what == inventory.ChangeConfig {
@@ -43,8 +43,7 @@ func (p Watcher) Changed(what inventory.Change) {
 	p.Wake()
 }
 
-// Listed compares what the cluster's list tells of the VM with what is known. If that
-// is the same, it need not be read.
+// Listed compares the cluster's list with the cached VM. If they agree, the VM need not be read.
 func (p Watcher) Listed(g *proxmox.Guest) {
 	drifted, moved := p.Cache.Compare(p.UID, g)
 	if drifted != 0 {
@@ -55,7 +54,7 @@ func (p Watcher) Listed(g *proxmox.Guest) {
 	}
 }
 
-// Missed has the VM read some time soon. That it is ours has to be proven again.
+// Missed has the VM read soon. Its ownership has to be proven again.
 func (p Watcher) Missed() {
 	p.Cache.all.Lock()
 	defer p.Cache.all.Unlock()
@@ -65,12 +64,10 @@ func (p Watcher) Missed() {
 	}
 }
 
-// firstMismatch is how long lists are of no use that go on to say something else than
-// what was read because of them: 10, 30, 70 seconds … 40 minutes.
+// firstMismatch is how long lists are ignored that still differ after they have caused a read of the VM: 10, 30, 70 seconds … 40 minutes.
 const firstMismatch = 10 * time.Second
 
-// Since returns when the VM was read or changed last, and until when lists are of no use that
-// say what they said.
+// Since returns when the VM was last read or changed, and until when lists that repeat the last one are ignored.
 func (p Watcher) Since() (changed, until time.Time) {
 	p.Cache.all.Lock()
 	defer p.Cache.all.Unlock()
@@ -81,35 +78,33 @@ func (p Watcher) Since() (changed, until time.Time) {
 	return r.lastWrite, r.lastWrite.Add(firstMismatch * time.Duration(1<<max(min(r.mismatches-1, 8), 0)-1))
 }
 
-// Compare returns what the list puts in doubt of a VM as it is known, and whether it has
-// moved to another pool.
+// Compare returns which parts of the cached VM the list contradicts, and whether the VM has moved to another pool.
 func (s *Cache) Compare(uid objectstate.Object, g *proxmox.Guest) (drifted Dirty, moved bool) {
 	s.all.Lock()
 	defer s.all.Unlock()
 	r := s.all.Get(uid)
 	if r == nil || r.values == nil {
-		return 0, false // It is yet to be looked at.
+		return 0, false // It has not been read yet.
 	}
 	if g == nil {
 		r.mismatches++
 		return DirtyAll, false
 	}
 	drifted = drift(r.cachedVM(s.now()), *g)
-	r.listed = r.listed && (drifted&DirtyStatus != 0 || g.Status == "unknown") // This list is newer than the look at the VM.
+	r.listed = r.listed && (drifted&DirtyStatus != 0 || g.Status == "unknown") // This list is newer than the read of the VM.
 	if drifted != 0 {
 		r.mismatches++
 		return drifted, false
 	}
 	moved = r.pool != nil && *r.pool != g.Pool
-	r.mismatches, r.pool = 0, new(g.Pool) // Not a part of the list, which would be kept whole.
+	r.mismatches, r.pool = 0, new(g.Pool) // A copy, because a pointer into the list would keep all of it in memory.
 	return 0, moved
 }
 
-// startsApart is how far apart two may see the start of a VM that is the same.
+// startsApart is how far the start times of the same VM in two sources may differ.
 const startsApart = 30 * time.Second
 
-// drift returns what a list says other than what is known. Where the node does not tell,
-// nothing is in doubt but what all nodes know.
+// drift returns the parts of a VM that a list contradicts. If the node does not report, only the values that all nodes know are compared.
 func drift(v *vmstate.VM, g proxmox.Guest) Dirty {
 	told := g.Status != "unknown"
 	restarted := told && v.Status.Running() && v.Status.Uptime-g.Uptime > startsApart
@@ -124,8 +119,7 @@ func drift(v *vmstate.VM, g proxmox.Guest) Dirty {
 	return 0
 }
 
-// StateInHA returns the state of a guest in HA as its status tells it: nothing of one that HA
-// is to ignore.
+// StateInHA returns the HA state of a guest as the guest's status shows it. It is empty for a guest that HA is to ignore.
 func StateInHA(g proxmox.Guest) string {
 	if g.HAState == vmstate.HAIgnored {
 		return ""

@@ -30,10 +30,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// vmBudget is what the cache may hold of a VM, in bytes. With 10,000 of them it is 20 MiB at most of the 256 MiB that the chart allows.
+// vmBudget is the maximum memory of a cached VM, in bytes. 10,000 of them need 20 MiB at most of the 256 MiB that the chart allows.
 const vmBudget = 2000
 
-// TestCachedMemory bounds what is known of a running VM with one disk, one network, cloud-init and an agent.
+// TestCachedMemory limits the memory for a running VM with one disk, one network, cloud-init and an agent.
 func TestCachedMemory(t *testing.T) {
 	const n = 2000
 	s := New(time.Now, DefaultFullResyncInterval)
@@ -54,17 +54,17 @@ func TestCachedMemory(t *testing.T) {
 	t.Logf("%d bytes for each", got)
 }
 
-// inUse is the memory of all that is in use.
+// inUse returns the memory in use.
 func inUse() uint64 {
 	var m runtime.MemStats
-	for range 2 { // The second time frees what the first has found to be shared by nobody.
+	for range 2 { // The second run frees what the first has found to be unreferenced.
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// vmAsRead is a VM with options and a status as PVE tells them, whose texts are shared by nobody.
+// vmAsRead returns a VM with options and a status as PVE reports them, whose texts are not shared.
 func vmAsRead(t *testing.T, i int) *vmstate.VM {
 	t.Helper()
 	number := strings.NewReplacer("NUMBER", fmt.Sprint(10_000+i), "HEX", fmt.Sprintf("%012x", i))

@@ -27,8 +27,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Predict notes what the options of a VM must be after a change of ours, so that the VM is not read for it. TestBudgets of
-// internal/controller fails without it: linked, powered and deleted.
+// Predict stores what the options of a VM must be after a change of ours, so that the VM need not be read for it. Without it, TestBudgets of
+// internal/controller fails (linked, powered and deleted).
 func (s *Cache) Predict(m objectstate.Object, values []proxmox.PendingValue) {
 	packed, err := json.Marshal(values)
 	if err != nil {
@@ -47,12 +47,12 @@ func sooner(a, b time.Time) time.Time {
 	return b
 }
 
-// PredictResize notes the size that a disk will have when a task has ended.
+// PredictResize records the size that a disk will have when a task has ended.
 func (s *Cache) PredictResize(m objectstate.Object, device, size string) {
 	s.at(m, func(r *entry) { r.resized = map[string]string{device: size} })
 }
 
-// OnTaskDone infers what a VM is like after a task of ours, or has it read again.
+// OnTaskDone infers the state of a VM after a task of ours, or has the VM read again.
 func (s *Cache) OnTaskDone(m objectstate.Object, t proxmox.Task) {
 	s.all.Lock()
 	defer s.all.Unlock()
@@ -69,12 +69,11 @@ func (s *Cache) OnTaskDone(m objectstate.Object, t proxmox.Task) {
 	r.version, r.seen, r.predicted, r.due = 0, s.now(), true, sooner(r.due, s.now().Add(CheckWithin))
 }
 
-// predictTask reports whether it follows from what is known what a VM is like after a task,
-// and makes it known.
+// predictTask applies the effect of a task to the entry, and reports whether the effect follows from what is known.
 func (r *entry) predictTask(task string) bool {
 	v := r.cachedVM(r.seen)
 	if len(v.Pending) > 0 || v.Lock() != "" || r.status.HAManaged {
-		return false // The next start changes more than that it runs.
+		return false // Such a start changes more than the power state.
 	}
 	switch task {
 	case "qmstart":
@@ -94,7 +93,7 @@ func (r *entry) predictTask(task string) bool {
 	return true
 }
 
-// resized returns options of a VM with the new sizes of disks.
+// resized returns a copy of the options of a VM with the new sizes of disks.
 func resized(values []proxmox.PendingValue, sizes map[string]string) []proxmox.PendingValue {
 	out := slices.Clone(values)
 	for i, p := range out {

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A clusterReader is the part of an Inventory that tells where VMs are, and of their nodes.
+// A clusterReader is the part of an Inventory that finds VMs and reports the state of nodes.
 type clusterReader interface {
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
@@ -52,10 +52,8 @@ func NewReader(client vmReader, inventory clusterReader) *Reader {
 	return &Reader{client: client, inventory: inventory}
 }
 
-// Find looks for the VM of a VMID, first where it is said to be. It returns nil
-// only if the VM is neither there nor in the cluster's list: one alone may be
-// out of date, or not show it. It is an error if they disagree, as they do while
-// a VM moves to another node.
+// Find looks for a VM by its VMID, first on the node hint. It returns nil only if the VM is neither there nor in the cluster's list: either source alone
+// may be out of date or hide the VM. It returns an error if they disagree, as they do while a VM is migrated.
 func (e *Reader) Find(ctx context.Context, id int, hint string) (*vmstate.VM, error) {
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
@@ -69,7 +67,7 @@ func (e *Reader) Find(ctx context.Context, id int, hint string) (*vmstate.VM, er
 	if g, ok := proxmox.GuestOf(guests, id); ok {
 		node = g.Node
 	} else if off {
-		node = "" // The list has the VMs of nodes that cannot be asked too.
+		node = "" // The list also contains the VMs of nodes that cannot be asked.
 	}
 	var denied error
 	if node != "" {
@@ -96,8 +94,8 @@ func (e *Reader) Find(ctx context.Context, id int, hint string) (*vmstate.VM, er
 	return nil, nil
 }
 
-// checkQuorum returns an error unless the list that lacks a VM is that of a cluster with quorum. A node in no cluster
-// proves nothing: it may be another one than the node that had the VM.
+// checkQuorum returns an error unless the list that lacks a VM is from a cluster with quorum. A standalone node proves nothing: it may not be the node
+// that had the VM.
 func (e *Reader) checkQuorum(ctx context.Context, id int, node string) error {
 	_, reason, err := inventory.QuorateStatus(ctx, e.inventory)
 	if err != nil || reason == "" {
@@ -106,8 +104,8 @@ func (e *Reader) checkQuorum(ctx context.Context, id int, node string) error {
 	return OfflineError{errors.Errorf("cannot tell whether VM %d is gone: node %q cannot be reached, and %s", id, node, reason)}
 }
 
-// checkVisible returns why a VM may not be read, unless there is none: with privileges on a pool
-// only, PVE permits to look for none that is not in it, be it there or not.
+// checkVisible returns the reason why a VM may not be read, or nil if there is none. If the user only has privileges on a pool, PVE refuses to read any VM
+// outside that pool, whether it exists or not.
 func (e *Reader) checkVisible(ctx context.Context, id int, denied error) error {
 	if taken, err := e.client.VMIDTaken(ctx, id); taken || err != nil {
 		return cmp.Or(err, denied)
@@ -115,10 +113,10 @@ func (e *Reader) checkVisible(ctx context.Context, id int, denied error) error {
 	return nil
 }
 
-// GetListed reads a guest that the cluster lists although it was not found.
+// GetListed reads a guest that is in the cluster's list although it was not found on its node.
 func (e *Reader) GetListed(ctx context.Context, g proxmox.Guest) (*vmstate.VM, error) {
 	if g.Type == "lxc" {
-		return &vmstate.VM{Ref: g.Ref()}, nil // It shows no identity, so it is nobody's here.
+		return &vmstate.VM{Ref: g.Ref()}, nil // It shows no identity, so no Machine owns it here.
 	}
 	v, err := e.GetConfig(ctx, g.Ref())
 	if v == nil && err == nil {
@@ -127,7 +125,7 @@ func (e *Reader) GetListed(ctx context.Context, g proxmox.Guest) (*vmstate.VM, e
 	return v, err
 }
 
-// GetConfig reads a VM. It returns nil if there is none.
+// GetConfig reads a VM. It returns nil if the VM does not exist.
 func (e *Reader) GetConfig(ctx context.Context, ref proxmox.Ref) (*vmstate.VM, error) {
 	if err := e.checkNodeOnline(ctx, ref.Node); err != nil {
 		return nil, err
@@ -144,9 +142,8 @@ func (e *Reader) GetConfig(ctx context.Context, ref proxmox.Ref) (*vmstate.VM, e
 	return v, nil
 }
 
-// checkNodeOnline returns an error if the cluster says that a node is offline, or does not know it
-// any more, which saves waiting for the node's answer. The configurations of VMs stay
-// when their node is removed from the cluster.
+// checkNodeOnline returns an error if the cluster reports a node as offline or no longer knows it. This saves waiting for the node's answer. The
+// configurations of VMs remain when their node is removed from the cluster.
 func (e *Reader) checkNodeOnline(ctx context.Context, node string) error {
 	nodes, err := e.inventory.Nodes(ctx)
 	n, listed := proxmox.NodeOf(nodes, node)
@@ -162,20 +159,19 @@ func (e *Reader) checkNodeOnline(ctx context.Context, node string) error {
 	return nil
 }
 
-// NodeOffline reports whether the cluster knows a node and says that it is offline.
+// NodeOffline reports whether the cluster knows a node and reports it as offline.
 func (e *Reader) NodeOffline(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	n, _ := proxmox.NodeOf(nodes, node)
 	return n.Offline(), err
 }
 
-// NodeUnreachable reports whether a node cannot be asked, now or ever again: it is offline, or the
-// cluster does not know it any more.
+// NodeUnreachable reports whether a node cannot be asked, for a time or for good: it is offline, or the cluster no longer knows it.
 func (e *Reader) NodeUnreachable(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
 	n, listed := proxmox.NodeOf(nodes, node)
 	return node != "" && len(nodes) > 0 && (!listed || n.Offline()), err
 }
 
-// OfflineError says that the node of a VM is offline.
+// OfflineError reports that the node of a VM is offline.
 type OfflineError struct{ error }

@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Used keeps what the cluster's list tells of what the VM uses.
+// Used stores the resource usage of the VM from the cluster's list.
 func (p Watcher) Used(g *proxmox.Guest) {
 	p.Cache.all.Lock()
 	defer p.Cache.all.Unlock()
@@ -40,14 +40,14 @@ func (p Watcher) Used(g *proxmox.Guest) {
 	}
 }
 
-// Usage returns what the VM of a Machine used last, or nil if that is not known.
+// Usage returns the last known resource usage of the VM of a Machine, or nil if it is not known.
 func (s *Cache) Usage(m objectstate.Object) *vmstate.Usage {
 	var u *vmstate.Usage
 	s.at(m, func(r *entry) { u = r.usage })
 	return u
 }
 
-// Usages returns what all VMs used last, by the UIDs of their Machines.
+// Usages returns the last known resource usage of all VMs, by the UIDs of their Machines.
 func (s *Cache) Usages() map[types.UID]vmstate.Usage {
 	s.all.Lock()
 	defer s.all.Unlock()

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// What a VM uses is what the list said of it last, and nothing once it is off or its node does not tell.
+// TestUsage checks that the usage of a VM is that of the last list, and unknown once the VM is off or its node does not report.
 func TestUsage(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := New(func() time.Time { return now }, DefaultFullResyncInterval)

@@ -32,20 +32,20 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// Disks are volumes as one node has them: another one has volumes of its own by the same IDs on storage that is local.
+// Disks lists volumes as one node sees them. On local storage, another node has different volumes under the same IDs.
 type Disks struct {
 	Volumes  []string
 	Node     string
 	Storages []proxmox.Storage
 
-	// Tells reports whether messages may name a VM, and its node. Nil has all named.
+	// Tells reports whether messages may name a VM, and whether they may name its node. If it is nil, they may name all.
 	Tells func(g proxmox.Guest) (vm, node bool)
 
-	// Snapshots reads the configurations of a VM's snapshots, for volumes that these need too. Nil has them left out.
+	// Snapshots reads the configurations of a VM's snapshots, to find volumes that only snapshots use. If it is nil, snapshots are ignored.
 	Snapshots func(ctx context.Context, ref proxmox.Ref) ([]qemu.Config, error)
 }
 
-// tells reports whether messages may name a VM, and its node.
+// tells reports whether messages may name a VM, and whether they may name its node.
 func (d Disks) tells(g proxmox.Guest) (vm, node bool) {
 	if d.Tells == nil {
 		return true, true
@@ -53,26 +53,26 @@ func (d Disks) tells(g proxmox.Guest) (vm, node bool) {
 	return d.Tells(g)
 }
 
-// on are the volumes that VMs of a node can use.
+// on returns the volumes that VMs of a node can use.
 func (d Disks) on(node string) []string {
 	return slices.DeleteFunc(slices.Clone(d.Volumes), func(volume string) bool {
 		disk := proxmox.Disk{Volume: volume}
-		local := func(s proxmox.Storage) bool { return s.Name == disk.Storage() && !s.Shared } // One that may not be seen may be shared.
+		local := func(s proxmox.Storage) bool { return s.Name == disk.Storage() && !s.Shared } // A storage that the user may not see may be shared.
 		return node != d.Node && slices.ContainsFunc(d.Storages, local)
 	})
 }
 
-// A UsedError says which VM uses a volume.
+// A UsedError reports a VM that uses a volume.
 type UsedError struct {
 	Volume string
 
-	// VMID of the VM, or 0 for one that is not to be named.
+	// VMID of the VM, or 0 if the VM must not be named.
 	VMID int
 }
 
 func (e UsedError) Error() string { return fmt.Sprintf("volume %s is used by %s", e.Volume, e.User()) }
 
-// User is what the VM is called in a sentence.
+// User returns how a sentence refers to the VM.
 func (e UsedError) User() string {
 	if e.VMID == 0 {
 		return "another VM"
@@ -80,22 +80,22 @@ func (e UsedError) User() string {
 	return fmt.Sprintf("VM %d", e.VMID)
 }
 
-// A withheldError is one of a VM or a node that is not to be named.
+// A withheldError is an error about a VM or a node that must not be named.
 type withheldError struct {
 	error
 
 	text string
 }
 
-// Error tells of nobody.
+// Error returns a text that names neither the VM nor the node.
 func (e withheldError) Error() string { return e.text }
 
-// Unwrap is the whole error, for who tells errors apart.
+// Unwrap returns the original error, for callers that distinguish errors.
 func (e withheldError) Unwrap() error { return e.error }
 
-// CheckUnused returns an error if a VM uses one of the volumes, other than the VM that may: a UsedError, or an OfflineError if that cannot be
-// seen, because a VM that could is on a node which cannot be asked. PVE does not look: it attaches a volume to two VMs, and renames or
-// destroys it while another one has it. VMs that the user may not see are not found. It reads the VMs now, so call it before a write only.
+// CheckUnused returns an error if a VM other than the VM may uses one of the volumes. The error is a UsedError, or an OfflineError if a VM that could use
+// a volume is on a node which cannot be asked. PVE does not check this: it attaches a volume to two VMs, and renames or destroys it while another VM has
+// it. VMs that the user may not see are not found. CheckUnused reads the VMs now, so call it only before a write.
 func (e *Reader) CheckUnused(ctx context.Context, disks Disks, may int) error {
 	guests, err := e.readable(ctx, disks, may)
 	if err != nil {
@@ -104,7 +104,7 @@ func (e *Reader) CheckUnused(ctx context.Context, disks Disks, may int) error {
 	return each(ctx, guests, func(ctx context.Context, g proxmox.Guest) error { return e.checkUnusedBy(ctx, disks, g) })
 }
 
-// Users returns the VMs that use one of the volumes, as they are called in a sentence, or an OfflineError if that cannot be seen of one.
+// Users returns the VMs that use one of the volumes, as a sentence refers to them. It returns an OfflineError if a VM cannot be read for that reason.
 func (e *Reader) Users(ctx context.Context, disks Disks) ([]string, error) {
 	guests, err := e.readable(ctx, disks, 0)
 	if err != nil {
@@ -126,7 +126,7 @@ func (e *Reader) Users(ctx context.Context, disks Disks) ([]string, error) {
 	return users, err
 }
 
-// readable returns the VMs that could use a volume, other than the one that may, or an error if one cannot be read.
+// readable returns the VMs that could use a volume, except the VM may, or an error if the node of one of them cannot be asked.
 func (e *Reader) readable(ctx context.Context, disks Disks, may int) ([]proxmox.Guest, error) {
 	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {
@@ -138,7 +138,7 @@ func (e *Reader) readable(ctx context.Context, disks Disks, may int) ([]proxmox.
 	return guests, e.checkNodesOnline(ctx, disks, guests)
 }
 
-// each does something about VMs, several at the same time.
+// each calls do for each guest, several at the same time.
 func each(ctx context.Context, guests []proxmox.Guest, do func(context.Context, proxmox.Guest) error) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(min(1+len(guests)/50, mostReads))
@@ -148,7 +148,7 @@ func each(ctx context.Context, guests []proxmox.Guest, do func(context.Context, 
 	return all.Wait()
 }
 
-// checkNodesOnline returns an error that names the guests whose nodes cannot be asked, and these nodes, so that somebody sees all that is in the way.
+// checkNodesOnline returns an error that names all guests whose nodes cannot be asked, and these nodes, so that users see every obstacle at once.
 func (e *Reader) checkNodesOnline(ctx context.Context, disks Disks, guests []proxmox.Guest) error {
 	var unasked []proxmox.Guest
 	var why []string
@@ -175,11 +175,11 @@ func (e *Reader) checkNodesOnline(ctx context.Context, disks Disks, guests []pro
 	return errors.Wrap(OfflineError{errors.New(strings.Join(why, "; "))}, disks.whether(unasked...))
 }
 
-// mostReads is how many VMs are read at the same time, at most: a cluster may have thousands.
+// mostReads is the maximum number of VMs that are read at the same time, because a cluster may have thousands.
 const mostReads = 8
 
-// checkUnusedBy returns an error if a guest uses one of the volumes, or if that cannot be seen. One that was moved or removed since it was
-// listed is looked for again.
+// checkUnusedBy returns an error if a guest uses one of the volumes, or if that cannot be seen. It looks again for a guest that was moved or removed since
+// it was listed.
 func (e *Reader) checkUnusedBy(ctx context.Context, disks Disks, g proxmox.Guest) error {
 	v, err := e.GetConfig(ctx, g.Ref())
 	if v == nil && err == nil {
@@ -214,13 +214,13 @@ func (e *Reader) checkUnusedBy(ctx context.Context, disks Disks, g proxmox.Guest
 	return nil
 }
 
-// mostNamed is how many guests a message names.
+// mostNamed is the maximum number of guests that a message names.
 const mostNamed = 10
 
-// unnamedNode is why a VM cannot be seen whose node is not to be named.
+// unnamedNode is the reason in messages if a VM cannot be read and its node must not be named.
 const unnamedNode = "a node cannot be asked"
 
-// unseen is why it is not known whether a guest uses a volume. What PVE says of a guest has its node.
+// unseen returns the error if it is not known whether a guest uses a volume. It withholds the text of PVE where necessary, because that names the node.
 func (d Disks) unseen(err error, g proxmox.Guest) error {
 	vm, node := d.tells(g)
 	switch off := errors.As(err, &OfflineError{}); {
@@ -232,7 +232,7 @@ func (d Disks) unseen(err error, g proxmox.Guest) error {
 	return errors.Wrap(err, d.whether(g))
 }
 
-// whether names guests of which it is not known whether they use a volume, but those that are not to be named.
+// whether names the guests of which it is not known whether they use a volume. It omits those that must not be named.
 func (d Disks) whether(guests ...proxmox.Guest) string {
 	var vmids []int
 	for _, g := range guests {

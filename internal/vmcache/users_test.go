@@ -77,7 +77,7 @@ func TestCheckUnused(t *testing.T) {
 		options map[int][]proxmox.PendingValue
 		offline string
 		tells   func(proxmox.Guest) (vm, node bool)
-		want    string // A part of the error; empty for none.
+		want    string // A part of the error, empty for none.
 		read    []int
 	}{
 		"Unused": {reason: "All VMs are read that could use the volume, but the one that may.", storage: "ceph", read: []int{101, 102}},
@@ -147,7 +147,7 @@ func TestCheckUnused(t *testing.T) {
 	}
 }
 
-// TestUsers names all VMs that use a volume, in a snapshot too.
+// TestUsers checks that all VMs that use a volume are named, including those that use it in a snapshot.
 func TestUsers(t *testing.T) {
 	iso := proxmox.PendingValue{Key: "ide2", Value: new("local:iso/a.iso,media=cdrom")}
 	u := &users{options: map[int][]proxmox.PendingValue{100: {iso}}}

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package backuplog reads what the tasks of backups tell: their log has what the exit status
-// only counts. It alone knows these texts of PVE, of 8.x and 9.x.
+// Package backuplog reads the logs of backup tasks, which contain the details that the exit status only counts. Only this package knows these texts of
+// PVE, of 8.x and 9.x.
 package backuplog
 
 import (
@@ -43,14 +43,14 @@ var (
 	reStopped   = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:|^received interrupt`)
 )
 
-// A failure is what a text means.
+// A failure is the meaning of a text.
 type failure struct {
 	pattern  *regexp.Regexp
 	problem  Problem
 	sentence func(m []string) string
 }
 
-// failures returns what the texts mean, the most telling first.
+// failures returns the meanings of the texts, the most specific first.
 func failures() []failure {
 	says := func(s string) func([]string) string { return func([]string) string { return s } }
 	return []failure{
@@ -73,8 +73,8 @@ func failures() []failure {
 	}
 }
 
-// Volume returns the volume that a task of a backup makes on a storage, by the first
-// lines of its log, or nothing if they do not tell. It tells before it copies.
+// Volume returns the volume that a backup task creates on a storage, from the first lines of its log, or nothing if they do not contain it. PVE logs it
+// before it copies data.
 func Volume(log []string, storage string) string {
 	for _, line := range log {
 		if m := reArchive.FindStringSubmatch(line); m != nil {
@@ -84,8 +84,7 @@ func Volume(log []string, storage string) string {
 	return ""
 }
 
-// archiveName returns where the name begins in what the log calls the archive: files have their
-// folder before it.
+// archiveName returns the position of the name in the archive of the log. The names of files follow their folder.
 func archiveName(archive string) int {
 	if strings.HasPrefix(archive, "/") {
 		return strings.LastIndex(archive, "/") + 1
@@ -93,45 +92,44 @@ func archiveName(archive string) int {
 	return 0
 }
 
-// Damaged reports whether a backup server has found in its latest verification that a backup is damaged.
+// Damaged reports whether the latest verification on a backup server has found a backup to be damaged.
 func Damaged(v proxmox.Volume) bool { return v.Verification == "failed" }
 
-// A Problem is why a backup could not be made or removed.
+// A Problem is the reason why a backup could not be created or removed.
 type Problem string
 
 // The problems of backups.
 const (
-	// NotSupported means that the storage takes no backups, or the VM not this mode.
+	// NotSupported means that the storage does not accept backups, or that the VM does not support the mode.
 	NotSupported Problem = "NotSupported"
 
-	// Limit means that the storage keeps as many backups of the VM as it may.
+	// Limit means that the storage has as many backups of the VM as it may keep.
 	Limit Problem = "LimitReached"
 
-	// StorageFull means that the storage has no room.
+	// StorageFull means that the storage has no free space.
 	StorageFull Problem = "StorageFull"
 
 	// StorageUnavailable means that the storage does not exist on the node, is
 	// disabled or cannot be reached.
 	StorageUnavailable Problem = "StorageUnavailable"
 
-	// NoVM means that the VM is gone.
+	// NoVM means that the VM no longer exists.
 	NoVM Problem = "VMNotFound"
 
-	// IsProtected means that the backup is not to be removed.
+	// IsProtected means that the backup must not be removed.
 	IsProtected Problem = "Protected"
 
-	// Locked means that something else works on the VM.
+	// Locked means that another operation has locked the VM.
 	Locked Problem = "Locked"
 
-	// Stopped means that somebody stopped the task, or its node went down.
+	// Stopped means that a user stopped the task, or that its node went down.
 	Stopped Problem = "Stopped"
 
 	// Failed is any other problem.
 	Failed Problem = "BackupFailed"
 )
 
-// Failure returns why a task of a backup has failed, from its exit status and the last
-// lines of its log, and one sentence about it without its point.
+// Failure returns why a backup task has failed, from its exit status and the last lines of its log, and a sentence about it without its full stop.
 func Failure(exit string, log []string) (Problem, string) {
 	texts := slices.Clone(log)
 	if exit != jobErrors {
@@ -147,7 +145,7 @@ func Failure(exit string, log []string) (Problem, string) {
 	return Failed, proxmox.Scrub(exit)
 }
 
-// Lines returns lines of a log as they can be shown.
+// Lines returns lines of a log in a form that can be shown.
 func Lines(log []string) []string {
 	out := make([]string, 0, len(log))
 	for _, line := range log {

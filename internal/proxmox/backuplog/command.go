@@ -24,23 +24,24 @@ import (
 	"strings"
 )
 
-// A Command is what a run of backups was started with, as its log has it, or what a backup job starts. PVE names no job there.
+// A Command holds the options with which a run of backups was started, from its log, or those with which a backup job starts one. The log does not name
+// the job.
 type Command struct {
-	// Scheduled is true if the scheduler of PVE has started the run.
+	// Scheduled is true if the scheduler of PVE started the run.
 	Scheduled bool
 
-	// Guests are the VMIDs that are named, in order. There are none for a pool, and for all guests but excluded ones.
+	// Guests are the named VMIDs, in order. There are none for a pool, and for all guests except excluded ones.
 	Guests []int
 
-	// Excluded are those of guests that are left out of all.
+	// Excluded are the VMIDs that are excluded from all guests.
 	Excluded []int
 
-	// Options are the others of the run. They compare equal if they mean the same.
+	// Options are the other options of the run. Values with the same meaning compare equal.
 	Options map[string]string
 }
 
-// unlike returns the options of jobs that runs have not, and those of runs that say nothing of the job. A job names its node for the scheduler, and a call
-// the one that it goes to.
+// unlike returns the options to ignore: those of jobs that runs do not have, and those of runs that show nothing of the job. The node of a job is for the
+// scheduler, and the node of a call is the one that it is sent to.
 func unlike() []string {
 	return []string{
 		"id", "type", "schedule", "enabled", "comment", "repeat-missed", "next-run", "starttime", "dow", "digest",
@@ -48,12 +49,12 @@ func unlike() []string {
 	}
 }
 
-// unnamed are the parts that need no name, of options that have parts.
+// unnamed returns, for options with parts, the name of the part that may be written without a name.
 func unnamed() map[string]string {
 	return map[string]string{"prune-backups": "", "performance": "", "fleecing": "enabled"}
 }
 
-// Started returns what a backup job with these options starts.
+// Started returns the command that a backup job with these options starts.
 func Started(options map[string]string) Command {
 	c := Command{Options: map[string]string{}, Scheduled: options["quiet"] == "1"}
 	c.Guests, c.Excluded = numbers(options["vmid"]), numbers(options["exclude"])
@@ -71,7 +72,7 @@ func Started(options map[string]string) Command {
 	return c
 }
 
-// normal returns a value in the one form for all that mean the same.
+// normal returns a value in the one form for all values with the same meaning.
 func normal(option, value string) string {
 	name, hasParts := unnamed()[option]
 	if !hasParts && option != "mailto" && option != "exclude-path" {
@@ -106,19 +107,19 @@ func numbers(list string) []int {
 	return slices.Compact(all)
 }
 
-// Equal reports whether two commands back the same guests up in the same way, whoever starts them.
+// Equal reports whether two commands back up the same guests in the same way, regardless of what starts them.
 func (c Command) Equal(d Command) bool {
 	return c.Alike(d) && slices.Equal(c.Guests, d.Guests) && slices.Equal(c.Excluded, d.Excluded)
 }
 
-// Alike reports whether two commands differ in nothing but the guests that they name or leave out.
+// Alike reports whether two commands differ only in the guests that they name or exclude.
 func (c Command) Alike(d Command) bool {
 	return maps.Equal(c.Options, d.Options) && (len(c.Guests) > 0) == (len(d.Guests) > 0)
 }
 
 var reCommand = regexp.MustCompile("^INFO: starting new backup job: vzdump(.*)")
 
-// commandOf returns the command of a line of a log, if it tells one.
+// commandOf returns the command in a line of a log, if there is one.
 func commandOf(line string) (Command, bool) {
 	m := reCommand.FindStringSubmatch(line)
 	if m == nil {
@@ -130,7 +131,7 @@ func commandOf(line string) (Command, bool) {
 			option = name
 			continue
 		}
-		options[option] += "\x00" + word // The VMIDs, and some options, come more than once.
+		options[option] += "\x00" + word // The VMIDs and some options may occur several times.
 		option = "vmid"
 	}
 	for option, value := range options {
@@ -139,7 +140,7 @@ func commandOf(line string) (Command, bool) {
 	return Started(options), true
 }
 
-// words returns the words of a command line, as a shell reads them.
+// words splits a command line into words like a shell.
 func words(line string) []string {
 	var all []string
 	word, begun, quote, escaped := strings.Builder{}, false, rune(0), false

@@ -35,25 +35,25 @@ var (
 	reNoStorage = regexp.MustCompile(`^could not get storage information for '([^']*)'`)
 )
 
-// The exit statuses of a task of which its log tells more.
+// The exit statuses of a task for which its log has details.
 const jobErrors, unexpected = "job errors", "unexpected status"
 
-// A Run is what the log of a task of backups tells when it has ended.
+// A Run holds the content of the log of a backup task that has ended.
 type Run struct {
-	// Command that the run was started with. Nil: it failed before it began, as when it cannot reach the storage.
+	// Command with which the run was started. It is nil if the run failed before that, for example because the storage was not reachable.
 	Command *Command
 
-	// Guests that the run has come to, by VMID.
+	// Guests that the run has processed, by VMID.
 	Guests map[int]Outcome
 
-	// Elsewhere are the guests that it has left to other nodes.
+	// Elsewhere are the guests that the run left to other nodes.
 	Elsewhere []int
 
 	// before are the lines before the run began.
 	before []string
 }
 
-// Failure returns why a run has failed as a whole, and one sentence about it without its point; nothing if it has not.
+// Failure returns why a run has failed as a whole, and a sentence about it without its full stop. Both are empty if it has not.
 func (r Run) Failure(t proxmox.Task) (Problem, string) {
 	if t.OK() || t.ExitStatus == jobErrors {
 		return "", ""
@@ -74,20 +74,20 @@ func StorageOf(t proxmox.Task) string {
 	return ""
 }
 
-// An Outcome is what a run has come to for a guest.
+// An Outcome is the result of a run for one guest.
 type Outcome struct {
-	// Finished is true for a backup that was made.
+	// Finished is true if the backup was created.
 	Finished bool
 
-	// Archive is what the log calls the backup.
+	// Archive is the log's name of the backup.
 	Archive string
 
-	// Problem and Message say why a backup has failed. They are empty for one that was neither made nor has failed: the run ended meanwhile.
+	// Problem and Message are the reason why a backup has failed. They are empty if it was neither created nor has failed, because the run ended before.
 	Problem Problem
 	Message string
 }
 
-// VolumeOn returns the volume of a backup that was made to a storage.
+// VolumeOn returns the volume of a finished backup on a storage.
 func (o Outcome) VolumeOn(storage string) string {
 	if !o.Finished || o.Archive == "" {
 		return ""
@@ -95,7 +95,7 @@ func (o Outcome) VolumeOn(storage string) string {
 	return storage + ":backup/" + o.Archive[archiveName(o.Archive):]
 }
 
-// tail is how many lines before an error may tell its reason.
+// tail is the number of lines before an error in which its reason is searched.
 const tail = 20
 
 // A Reader reads the log of a run, line by line.
@@ -108,7 +108,7 @@ type Reader struct {
 // NewReader returns a Reader.
 func NewReader() *Reader { return &Reader{run: Run{Guests: map[int]Outcome{}}} }
 
-// Run returns what the lines tell that were read.
+// Run returns the content of the lines that were read.
 func (r *Reader) Run() Run { return r.run }
 
 // Read reads a line.
@@ -165,7 +165,7 @@ func first(line string, of ...*regexp.Regexp) []string {
 	return nil
 }
 
-// vmid returns the VMID that a line tells, or 0.
+// vmid returns the VMID in a line, or 0.
 func vmid(line string, by *regexp.Regexp) int {
 	m := by.FindStringSubmatch(line)
 	if m == nil {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package configfile reads the configuration of a VM as its file and its backups have it.
+// Package configfile reads the configuration of a VM in the format of its file and its backups.
 package configfile
 
 import (
@@ -33,8 +33,8 @@ var (
 	reUnusedKey  = regexp.MustCompile(`^unused\d+$`)
 )
 
-// Parse reads the options that a VM gets which is restored from the backup of this file. Disks that were left
-// out of the backup are not among them. Comments are the description.
+// Parse reads the options of a VM that is restored from a backup with this file. Disks that were excluded from the backup are not among them. Comments
+// become the description.
 func Parse(file string) map[string]string {
 	values := map[string]string{}
 	var description []string
@@ -64,7 +64,7 @@ func describe(values map[string]string, comments []string) map[string]string {
 	return values
 }
 
-// decodeComment reads what PVE writes of a line of a description.
+// decodeComment decodes a line of a description as PVE writes it.
 func decodeComment(line string) string {
 	if decoded, err := url.PathUnescape(line); err == nil {
 		return decoded
@@ -72,7 +72,7 @@ func decodeComment(line string) string {
 	return line
 }
 
-// restored reports whether a VM gets an option of a backup.
+// restored reports whether a restored VM has an option of the backup.
 func restored(key, value string) bool {
 	if slices.Contains([]string{"lock", "parent", "digest"}, key) || reUnusedKey.MatchString(key) {
 		return false

@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package consistency tells how whole the content of disks is that a snapshot or a backup
-// has, by what PVE tells of them. It alone knows what the logs say of file systems that are
-// frozen, in 8.x and 9.x.
+// Package consistency determines the consistency of disk contents in a snapshot or a backup from what PVE reports. Only this package knows the log texts
+// about frozen file systems, of 8.x and 9.x.
 package consistency
 
 import (
@@ -27,29 +26,28 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
-// A Level is how whole the content of disks is.
+// A Level is the consistency of disk contents.
 type Level string
 
 // The levels.
 const (
-	// Memory means that the memory was saved at the same moment.
+	// Memory means that the memory of the VM was saved at the same moment.
 	Memory Level = "Memory"
 
-	// Offline means that the VM was off, or was shut down for it.
+	// Offline means that the VM was stopped, or was shut down for the backup.
 	Offline Level = "Offline"
 
 	// FileSystem means that the guest agent had frozen the file systems.
 	FileSystem Level = "FileSystem"
 
-	// Crash means that the guest ran and its file systems were not frozen: the disks are as
-	// after a power failure.
+	// Crash means that the guest was running and its file systems were not frozen. The disks are as after a power failure.
 	Crash Level = "Crash"
 
-	// Unknown means that PVE does not tell.
+	// Unknown means that PVE does not show it.
 	Unknown Level = "Unknown"
 )
 
-// The texts of PVE about freezing. Texts of the guest agent's client are within others.
+// The texts of PVE about freezing. Texts of the guest agent's client are contained in others.
 var (
 	reFrozen       = regexp.MustCompile(`skipping guest filesystem freeze - already frozen`)
 	reSkipped      = regexp.MustCompile(`skipping guest filesystem freeze - |skipping guest-agent 'fs-freeze', |^QEMU Guest Agent is not running`)
@@ -61,33 +59,33 @@ var (
 	reMode       = regexp.MustCompile(`^INFO: backup mode: (\w+)`)
 )
 
-// A Power is whether a VM ran at the moment of a snapshot.
+// A Power reports whether a VM was running at the moment of a snapshot.
 type Power int
 
 // The powers.
 const (
-	// Unclear means that it may have run or not.
+	// Unclear means that the VM may have been running or not.
 	Unclear Power = iota
 
-	// Ran means that it ran.
+	// Ran means that the VM was running.
 	Ran
 
-	// Off means that it did not run.
+	// Off means that the VM was not running.
 	Off
 )
 
-// A Snapshot is what is known of a snapshot that was taken.
+// A Snapshot holds what is known of a snapshot that was taken.
 type Snapshot struct {
-	// Memory is true if it has the memory of the VM.
+	// Memory is true if it contains the memory of the VM.
 	Memory bool
 
 	// Power of the VM at the time.
 	Power Power
 
-	// Agent is the option agent of the VM, as it is in the snapshot.
+	// Agent is the option agent of the VM in the snapshot.
 	Agent string
 
-	// Log of the task that took it, whole. Logged is false if it is not known.
+	// Log of the task that took the snapshot, complete. Logged is false if the log is not known.
 	Log    []string
 	Logged bool
 
@@ -95,8 +93,8 @@ type Snapshot struct {
 	Version proxmox.Version
 }
 
-// Level returns the level of the snapshot. PVE logs of a snapshot only that nothing was frozen, so silence means
-// that it was, if the VM ran and its agent was to freeze.
+// Level returns the level of the snapshot. For snapshots, PVE only logs that nothing was frozen. A log without that means that file systems were frozen,
+// if the VM was running and its agent was to freeze them.
 func (s Snapshot) Level() Level {
 	switch {
 	case s.Memory:
@@ -114,7 +112,7 @@ func (s Snapshot) Level() Level {
 		return Unknown
 	case !enabled:
 		return Crash
-	case !freezes: // Versions differ in whether that counts for snapshots.
+	case !freezes: // Versions differ in whether this applies to snapshots.
 		return Unknown
 	}
 	return froze(s.Log, s.Version)
@@ -129,33 +127,32 @@ func OfBackup(log []string, v proxmox.Version) Level {
 	case status != "running" || mode == "stop":
 		return Offline
 	case !has(log, reIssued) && !reports(log):
-		return Crash // Of a guest without an agent, PVE 8 says nothing.
+		return Crash // PVE 8 logs nothing for a guest without an agent.
 	}
 	return froze(log, v)
 }
 
-// froze returns the level after file systems were to be frozen.
+// froze returns the level after an attempt to freeze file systems.
 func froze(log []string, v proxmox.Version) Level {
 	switch {
 	case has(log, reFrozen):
 		return FileSystem
 	case has(log, reSkipped), has(log, reFreezeFailed):
 		return Crash
-	case has(log, reThawFailed): // Windows thaws by itself after a while, and fails the command.
+	case has(log, reThawFailed): // Windows thaws by itself after a while, and the command fails.
 		return Unknown
-	case !v.AtLeast(9, 1): // It ignores that the agent answers with an error.
+	case !v.AtLeast(9, 1): // Such versions ignore an error in the agent's answer.
 		return Unknown
 	}
 	return FileSystem
 }
 
-// reports returns whether a log says anything of freezing but that it is tried.
+// reports reports whether a log contains a result of freezing, not only the attempt.
 func reports(log []string) bool {
 	return slices.ContainsFunc([]*regexp.Regexp{reFrozen, reSkipped, reFreezeFailed, reThawFailed}, func(re *regexp.Regexp) bool { return has(log, re) })
 }
 
-// agent reads the option of that name: whether there is an agent, and whether it is to freeze
-// file systems.
+// agent reads the option agent. It returns whether there is an agent, and whether it is to freeze file systems.
 func agent(value string) (enabled, freezes bool) {
 	p, err := propertystring.Parse(value, "enabled")
 	if err != nil {
@@ -175,7 +172,7 @@ func on(flag string) bool { return slices.Contains([]string{"1", "on", "yes", "t
 
 func has(log []string, re *regexp.Regexp) bool { return slices.ContainsFunc(log, re.MatchString) }
 
-// first returns what a pattern finds first.
+// first returns the first match of a pattern.
 func first(log []string, re *regexp.Regexp) string {
 	for _, line := range log {
 		if m := re.FindStringSubmatch(line); m != nil {

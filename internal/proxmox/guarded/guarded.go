@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package guarded describes requests that may change something, to those who decide whether they are
-// sent.
+// Package guarded describes requests that may change something, for guards that decide whether they are sent.
 package guarded
 
 import (
@@ -25,17 +24,17 @@ import (
 
 // A Write is a request that may change something, before it is sent.
 type Write struct {
-	// Op is what it does, for sentences: start VM 100 on node "pve1".
+	// Op describes the request in sentences: start VM 100 on node "pve1".
 	Op string
 
-	// Method of HTTP, and Path with names in braces for the Args.
+	// Method is the HTTP method. Path has names in braces for the Args.
 	Method, Path string
 	Args         []string
 
-	// Form has the parameters.
+	// Form contains the parameters.
 	Form map[string]string
 
-	// Resources of HA that a rule is about from then on.
+	// Resources are the HA resources to which a rule applies after the request.
 	Resources []string
 }
 

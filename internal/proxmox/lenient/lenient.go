@@ -26,11 +26,10 @@ import (
 	"unicode/utf8"
 )
 
-// PVE is written in Perl: booleans arrive as 0, 1, "1", true or null, numbers as
-// strings or floats. The types here take what comes; what makes no sense is the
-// zero value, since one odd field must not hide all the others.
+// PVE is written in Perl. Booleans arrive as 0, 1, "1", true or null, and numbers as strings or floats. The types here accept all of these. An invalid
+// value becomes the zero value, because one odd field must not hide all the others.
 
-// Text is a string, or the text of a number or boolean.
+// Text is a string, a number or a boolean as text.
 type Text string
 
 // UnmarshalJSON accepts any scalar. Objects and lists become empty.
@@ -42,9 +41,9 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 // Integer is a whole number.
 type Integer int64
 
-// UnmarshalJSON accepts numbers and strings with a number. Fractions are cut.
+// UnmarshalJSON accepts numbers and strings with a number. Fractions are dropped.
 func (n *Integer) UnmarshalJSON(b []byte) error {
-	if i, err := strconv.ParseInt(string(b), 10, 64); err == nil { // It is a number nearly always.
+	if i, err := strconv.ParseInt(string(b), 10, 64); err == nil { // It nearly always is a number.
 		*n = Integer(i)
 		return nil
 	}
@@ -65,7 +64,7 @@ type Float float64
 
 // UnmarshalJSON accepts numbers and strings with a number.
 func (n *Float) UnmarshalJSON(b []byte) error {
-	f, err := strconv.ParseFloat(string(b), 64) // It is a number nearly always.
+	f, err := strconv.ParseFloat(string(b), 64) // It nearly always is a number.
 	if err != nil {
 		f, err = strconv.ParseFloat(strings.TrimSpace(Scalar(b)), 64)
 	}
@@ -78,7 +77,7 @@ func (n *Float) UnmarshalJSON(b []byte) error {
 // Flag is a boolean.
 type Flag bool
 
-// UnmarshalJSON accepts what PVE takes for a boolean. Anything else is false.
+// UnmarshalJSON accepts the values that PVE takes for a boolean. Anything else is false.
 func (f *Flag) UnmarshalJSON(b []byte) error {
 	switch s := strings.ToLower(strings.TrimSpace(Scalar(b))); s {
 	case "1", "on", "yes", "true":
@@ -90,8 +89,8 @@ func (f *Flag) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Scalar returns the canonical text of a JSON scalar: strings as they are, numbers
-// without needless fraction or exponent, booleans as 1 and 0, null as nothing.
+// Scalar returns the canonical text of a JSON scalar: strings unchanged, numbers without needless fraction or exponent, booleans as 1 and 0, and null as
+// an empty text.
 func Scalar(b []byte) string {
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 {
@@ -128,11 +127,10 @@ func canonicalNumber(s string) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// mostAtOnce is for how many entries of a list there is room before they are read. Longer ones make it as they are.
+// mostAtOnce limits the number of list entries for which memory is allocated in advance. Longer lists grow while they are read.
 const mostAtOnce = 50_000
 
-// List is what PVE means as a list. An empty Perl hash, or the lone object that
-// 8.x answers for the log of an unknown task, is taken as a list too.
+// List is a list in PVE's sense. It may also be an empty Perl hash, or the single object that 8.x returns for the log of an unknown task.
 type List[T any] []T
 
 // UnmarshalJSON accepts a list, null and an object, which is a list of one.
@@ -154,5 +152,5 @@ func (l *List[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// IsObject reports whether a JSON text begins as an object does.
+// IsObject reports whether a JSON text begins like an object.
 func IsObject(b []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) }

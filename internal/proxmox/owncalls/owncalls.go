@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package owncalls tells the tasks and the lines of the log that calls of ours leave in a cluster from those of others. Without it, each
-// of our own changes would be a reason to read the VM again: TestBudgets of internal/controller fails then, linked and resized.
+// Package owncalls distinguishes the tasks and log lines of our own calls in a cluster from those of others. Without it, each change by us would be a
+// reason to read the VM again, and TestBudgets of internal/controller would fail (linked and resized).
 package owncalls
 
 import (
@@ -26,52 +26,50 @@ import (
 )
 
 const (
-	// traceFor is how long a line of the log may be late that a call of ours makes.
+	// traceFor is how late the log line of one of our calls may be.
 	traceFor = 30 * time.Second
 
-	// tasksFor is how long a task of ours is known to be that.
+	// tasksFor is how long our own tasks are remembered.
 	tasksFor = 24 * time.Hour
 )
 
-// A Task is named by what tells whose it is.
+// A Task has a name that shows who started it.
 type Task interface {
 	comparable
 
-	// ID is the VMID of the VM that the task works on.
+	// ID is the VMID of the VM on which the task works.
 	ID() string
 
 	// User who has started the task.
 	User() string
 }
 
-// A Call of ours.
+// A Call is one of our own calls.
 type Call struct {
 	// VMID of the VM that the call changes, or empty.
 	VMID string
 
-	// Logged is true if PVE has a line of the log for the call besides that of its task.
+	// Logged is true if PVE logs a line for the call in addition to that of its task.
 	Logged bool
 }
 
-// Calls are what the calls of a client leave in the cluster's lists of tasks and
-// in its log, so that nobody takes them for the work of others. That the user is
-// the same says nothing: several may use one token.
+// Calls holds the traces that the calls of a client leave in the cluster's lists of tasks and in its log, so that they are not taken for changes by
+// others. The user alone does not show this, because several programs may use one token.
 type Calls[T Task] struct {
 	user  string
 	clock func() time.Time
 
 	mu    sync.Mutex
-	calls map[string]int // under way, by the VMID
-	lines map[string]int // those of them that have a line
+	calls map[string]int // calls that are running, by the VMID
+	lines map[string]int // those of them with a log line
 	tasks map[T]time.Time
 
-	// pendingLines are the lines that are yet to come, by the VMID; early those that came
-	// before the answer of their call.
+	// pendingLines are the expected log lines, by the VMID. early counts the lines that arrived before the answer of their call.
 	pendingLines map[string][]time.Time
 	early        map[string]int
 }
 
-// New returns the calls of a client of a user, of which none was made yet.
+// New returns the calls of a client of a user, without any calls yet.
 func New[T Task](user string, clock func() time.Time) *Calls[T] {
 	return &Calls[T]{
 		user: user, clock: clock,
@@ -79,21 +77,21 @@ func New[T Task](user string, clock func() time.Time) *Calls[T] {
 	}
 }
 
-// ExpectTask notes that a task may be started by what is about to be done.
+// ExpectTask records that a task may be started by the next operation.
 func (t *Calls[T]) ExpectTask(c Call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	count(t.calls, c.VMID, 1)
 }
 
-// Release notes that it is known which task was started, if any.
+// Release records that it is known which task was started, if any.
 func (t *Calls[T]) Release(c Call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	count(t.calls, c.VMID, -1)
 }
 
-// Enter notes that a request is about to be made.
+// Enter records that a request is about to be made.
 func (t *Calls[T]) Enter(c Call) {
 	t.ExpectTask(c)
 	if c.Logged {
@@ -103,7 +101,7 @@ func (t *Calls[T]) Enter(c Call) {
 	}
 }
 
-// Leave notes that a request was answered, and whether it was carried out.
+// Leave records that a request was answered, and whether it was carried out.
 func (t *Calls[T]) Leave(c Call, done bool) {
 	t.Release(c)
 	vmid := c.VMID
@@ -121,14 +119,14 @@ func (t *Calls[T]) Leave(c Call, done bool) {
 	}
 }
 
-// count adds to the number of a VM, if it is one. None is not kept.
+// count adds to the number of a VM. It deletes numbers that are not positive, and ignores an empty VMID.
 func count(n map[string]int, vmid string, more int) {
 	if n[vmid] += more; n[vmid] <= 0 || vmid == "" {
 		delete(n, vmid)
 	}
 }
 
-// Started notes a task of ours.
+// Started records a task that we have started.
 func (t *Calls[T]) Started(u T) {
 	var none T
 	if u == none {
@@ -141,8 +139,7 @@ func (t *Calls[T]) Started(u T) {
 	t.tasks[u] = now
 }
 
-// StartedByUs reports whether a task is ours, or may turn out to be: a call is under way
-// that may have started it.
+// StartedByUs reports whether a task is surely ours, and whether it may turn out to be because a running call may have started it.
 func (t *Calls[T]) StartedByUs(u T) (sure, maybe bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,7 +147,7 @@ func (t *Calls[T]) StartedByUs(u T) (sure, maybe bool) {
 	return sure, !sure && u.User() == t.user && t.calls[u.ID()] > 0
 }
 
-// LoggedByUs reports whether a line about a VM is that of a call of ours. Each call has one.
+// LoggedByUs reports whether a log line about a VM is from one of our calls. Each call has one line.
 func (t *Calls[T]) LoggedByUs(vmid, user string) bool {
 	if user != t.user {
 		return false
@@ -169,7 +166,7 @@ func (t *Calls[T]) LoggedByUs(vmid, user string) bool {
 	return len(owed) > 0
 }
 
-// due returns the lines that are yet to come, those left out that are too late.
+// due returns the expected lines, without those that are too late.
 func (t *Calls[T]) due(vmid string) []time.Time {
 	return slices.DeleteFunc(t.pendingLines[vmid], func(at time.Time) bool { return t.clock().Sub(at) > traceFor })
 }

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// A upid is a task of VM 100 that x@pve!t has started.
+// A upid is a task of VM 100 that x@pve!t started.
 type upid string
 
 func (upid) ID() string { return "100" }

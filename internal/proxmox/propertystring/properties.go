@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package propertystring reads and writes the values of options that have parts, as PVE::JSONSchema does.
+// Package propertystring reads and writes the values of options with parts, like PVE::JSONSchema.
 package propertystring
 
 import (
@@ -25,9 +25,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Properties are the value of an option that has parts, such as
-// local:100/vm-100-disk-0.raw,size=32G. They keep their order, so that what was
-// read is written back the same. The zero value is empty and usable.
+// Properties holds the value of an option with parts, such as local:100/vm-100-disk-0.raw,size=32G. It keeps the order, so that a value is written back as
+// it was read. The zero value is empty and usable.
 type Properties struct { //nolint:recvcheck // A value that is changed by few methods.
 	items []property
 }
@@ -40,9 +39,8 @@ type property struct {
 
 func (i property) is(key string) bool { return !i.blank && i.key == key }
 
-// Parse reads a property string. One part may be written without a
-// key; it is that of defaultKey. If defaultKey is empty, it has the empty key.
-// Parts may be blank, as PVE lets them be in files that were written by hand.
+// Parse parses a property string. One part may be written without a key, and has the key defaultKey. If defaultKey is empty, it has the empty key. Parts
+// may be blank, because PVE accepts that in manually edited files.
 func Parse(s, defaultKey string) (Properties, error) {
 	var p Properties
 	if s == "" {
@@ -99,10 +97,10 @@ func (p Properties) index(key string) int {
 	return slices.IndexFunc(p.items, func(i property) bool { return i.is(key) })
 }
 
-// Has reports whether there is a property of that key.
+// Has reports whether there is a property with that key.
 func (p Properties) Has(key string) bool { return p.index(key) >= 0 }
 
-// Get returns the value of a property, or empty.
+// Get returns the value of a property, or nothing.
 func (p Properties) Get(key string) string {
 	if i := p.index(key); i >= 0 {
 		return p.items[i].value
@@ -110,7 +108,7 @@ func (p Properties) Get(key string) string {
 	return ""
 }
 
-// Set sets a property where it is, or adds it at the end.
+// Set sets a property at its position, or adds it at the end.
 func (p *Properties) Set(key, value string) {
 	p.items = slices.Clone(p.items)
 	if i := p.index(key); i >= 0 {
@@ -143,8 +141,7 @@ func (p Properties) Map() map[string]string {
 // Equal reports whether the properties are the same in any order.
 func (p Properties) Equal(o Properties) bool { return maps.Equal(p.Map(), o.Map()) }
 
-// ParseFlag reads a boolean in any of the forms that PVE takes, and keeps in
-// property strings.
+// ParseFlag parses a boolean in any of the forms that PVE accepts, and keeps in property strings.
 func ParseFlag(s string) (bool, error) {
 	switch strings.ToLower(s) {
 	case "1", "on", "yes", "true":

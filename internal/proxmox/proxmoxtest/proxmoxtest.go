@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package proxmoxtest has what tests need of the client of Proxmox VE.
+// Package proxmoxtest has helpers for tests that use the client of Proxmox VE.
 package proxmoxtest
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// LostAnswer returns the error of a call that Proxmox VE got and whose answer was lost.
+// LostAnswer returns the error of a call that Proxmox VE received and whose answer was lost.
 func LostAnswer(t *testing.T) error {
 	t.Helper()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package sdn decodes what Proxmox VE tells of its software-defined network.
+// Package sdn decodes Proxmox VE's answers about its software-defined network.
 package sdn
 
 import (
@@ -33,17 +33,17 @@ type VNet struct {
 	// Zone it belongs to.
 	Zone string
 
-	// Tag is the VLAN or VXLAN id, or 0.
+	// Tag is the VLAN or VXLAN ID, or 0.
 	Tag int64
 
 	// Alias is a second name, or empty.
 	Alias string
 
-	// VLANAware reports whether NICs may have VLAN tags of their own.
+	// VLANAware reports whether NICs may have VLAN tags.
 	VLANAware bool
 }
 
-// UnmarshalJSON takes an entry of GET /cluster/sdn/vnets.
+// UnmarshalJSON decodes an entry of GET /cluster/sdn/vnets.
 func (v *VNet) UnmarshalJSON(b []byte) error {
 	var d struct {
 		Name      lenient.Text    `json:"vnet"`
@@ -59,7 +59,7 @@ func (v *VNet) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// A Zone of the cluster: as it is in force, and as it is to be once it is applied.
+// A Zone of the cluster: in force, and with the changes that are not applied yet.
 type Zone struct {
 	// Name of the zone.
 	Name string
@@ -67,27 +67,27 @@ type Zone struct {
 	// Type is simple, vlan, qinq, vxlan or evpn.
 	Type string
 
-	// Bridges that the zone stands upon: one for a VLAN or QinQ zone, and another one while a change of it waits.
+	// Bridges that the zone uses: one for a VLAN or QinQ zone, and a second one while a change of it is not applied.
 	Bridges []string
 
 	// Peers are the addresses of a VXLAN zone's nodes.
 	Peers []string
 
-	// Nodes that the zone is on, by name. None stands for all.
+	// Nodes of the zone, by name. An empty list stands for all nodes.
 	Nodes []string
 }
 
 // On reports whether the zone is on a node.
 func (z *Zone) On(node string) bool { return len(z.Nodes) == 0 || slices.Contains(z.Nodes, node) }
 
-// options of a zone. A change that waits has those that change.
+// options of a zone. A pending change contains only the options that change.
 type options struct {
 	Bridge lenient.Text  `json:"bridge"`
 	Peers  lenient.Text  `json:"peers"`
 	Nodes  *lenient.Text `json:"nodes"`
 }
 
-// UnmarshalJSON takes an entry of GET /cluster/sdn/zones?pending=1, which has the options in force, and beside them those that wait.
+// UnmarshalJSON decodes an entry of GET /cluster/sdn/zones?pending=1, which contains the options in force and the pending ones.
 func (z *Zone) UnmarshalJSON(b []byte) error {
 	var d struct {
 		options
@@ -118,7 +118,7 @@ func (z *Zone) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// add adds what a zone has in several ways: before and after a change that waits.
+// add adds the values of a zone from several sets of options: in force and pending.
 func (z *Zone) add(ways ...options) {
 	everywhere := false
 	for _, o := range ways {
@@ -136,7 +136,7 @@ func (z *Zone) add(ways ...options) {
 	}
 }
 
-// values returns the values of a list. In a change that waits, "deleted" stands for none.
+// values returns the values of a list. In a pending change, "deleted" stands for none.
 func values(list *lenient.Text) []string {
 	if list == nil || *list == "" || *list == "deleted" {
 		return nil

@@ -37,15 +37,14 @@ const (
 	// TicketRenew is the age at which a ticket is replaced.
 	TicketRenew = ticketLife / 2
 
-	// RefusalHold is how long refused credentials are not tried again, however
-	// many resources use them. PVE delays the answer to a wrong password, and
-	// what watches its log locks us out.
+	// RefusalHold is how long rejected credentials are not used again, however many resources need them. PVE delays the answer to a wrong password, and tools
+	// that watch its log may lock us out.
 	RefusalHold = 30 * time.Second
 
 	loginPath = "/access/ticket"
 )
 
-// newAuthenticate authenticates requests with a token or else with tickets.
+// newAuthenticate authenticates requests with a token, or with tickets if there is none.
 func newAuthenticate(c Credentials, timeout time.Duration, clock func() time.Time, next http.RoundTripper) http.RoundTripper {
 	if c.TokenID != "" {
 		return &tokenAuth{header: "PVEAPIToken=" + c.Token() + "=" + c.TokenSecret, clock: clock, next: next}
@@ -80,13 +79,12 @@ func (a *tokenAuth) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, a.hold(resp)
 }
 
-// ofOneNode reports whether a request is for one node, which may be the only one
-// that refuses: one that has lost the cluster's users knows no token.
+// ofOneNode reports whether a request is for one node. Such a node may be the only one that rejects a token, if it has lost the users of the cluster.
 func ofOneNode(r *http.Request) bool {
 	return r.Context().Value(pinKey{}) != nil || nodeOf(r) != ""
 }
 
-// held returns the refusal that still holds, if any.
+// held returns the rejection that still holds, if any.
 func (a *tokenAuth) held() *Failure {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,7 +94,7 @@ func (a *tokenAuth) held() *Failure {
 	return nil
 }
 
-// hold holds a refusal. It is given before anything runs.
+// hold stores a rejection. The request was rejected before anything was executed.
 func (a *tokenAuth) hold(resp *http.Response) error {
 	body, err := ReadAll(resp.Body)
 	if err != nil {
@@ -110,7 +108,7 @@ func (a *tokenAuth) hold(resp *http.Response) error {
 	return f
 }
 
-// ticketAuth adds a ticket. Any number of requests share one login.
+// ticketAuth adds a ticket. Concurrent requests share one login.
 type ticketAuth struct {
 	credentials Credentials
 	timeout     time.Duration
@@ -141,8 +139,7 @@ func (a *ticketAuth) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
 		return resp, err
 	}
-	// A 401 is given before anything runs, so that even a write may be sent
-	// again, once.
+	// A 401 is returned before anything is executed, so even a write may be sent again, once.
 	if _, err := ReadAll(resp.Body); err != nil {
 		return nil, err
 	}
@@ -169,7 +166,7 @@ func (a *ticketAuth) send(r *http.Request, t *ticket) (*http.Response, error) {
 	return a.next.RoundTrip(out)
 }
 
-// valid returns a ticket that PVE should accept, from a login if need be.
+// valid returns a ticket that PVE should accept, and logs in if necessary.
 func (a *ticketAuth) valid(ctx context.Context) (*ticket, error) {
 	t, err := a.known()
 	if a.age(t) < TicketRenew {
@@ -182,12 +179,12 @@ func (a *ticketAuth) valid(ctx context.Context) (*ticket, error) {
 		}
 	}
 	if a.age(t) < ticketLife {
-		return t, nil // An old ticket is as good until it ends.
+		return t, nil // An old ticket is valid until it expires.
 	}
 	return nil, err
 }
 
-// known returns the latest ticket, if any, and the refusal that still holds, if any.
+// known returns the latest ticket, if any, and the rejection that still holds, if any.
 func (a *ticketAuth) known() (*ticket, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -197,7 +194,7 @@ func (a *ticketAuth) known() (*ticket, error) {
 	return a.ticket, nil
 }
 
-// age returns how old a ticket is. None is as good as one that ended.
+// age returns the age of a ticket. A missing ticket counts as expired.
 func (a *ticketAuth) age(t *ticket) time.Duration {
 	if t == nil {
 		return ticketLife
@@ -205,7 +202,7 @@ func (a *ticketAuth) age(t *ticket) time.Duration {
 	return a.clock().Sub(t.since)
 }
 
-// drop forgets a ticket that was not accepted, unless there is a newer one.
+// drop deletes a ticket that was not accepted, unless there is a newer one.
 func (a *ticketAuth) drop(t *ticket) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -214,8 +211,7 @@ func (a *ticketAuth) drop(t *ticket) {
 	}
 }
 
-// login obtains a ticket. Whoever comes while one is under way waits for it; the
-// login does not end with the context of the first.
+// login obtains a ticket. Concurrent callers wait for the same login, which does not end with the context of the first caller.
 func (a *ticketAuth) login(ctx context.Context) (*ticket, error) {
 	done := a.logins.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
@@ -233,7 +229,7 @@ func (a *ticketAuth) login(ctx context.Context) (*ticket, error) {
 	}
 }
 
-// renew logs in, unless another login has ended since its caller looked.
+// renew logs in, unless another login has ended since the caller checked.
 func (a *ticketAuth) renew(ctx context.Context) (*ticket, error) {
 	if t, err := a.known(); err != nil || a.age(t) < TicketRenew {
 		return t, err
@@ -251,8 +247,7 @@ func (a *ticketAuth) renew(ctx context.Context) (*ticket, error) {
 	return nil, f
 }
 
-// ask makes one request for a ticket. What fails here was not the call itself:
-// that was not sent.
+// ask makes one request for a ticket. A failure here means that the actual call was not sent.
 func (a *ticketAuth) ask(ctx context.Context) (*ticket, *Failure) {
 	form := url.Values{"username": {a.credentials.Username}, "password": {a.credentials.Password}}
 	ctx = context.WithValue(ctx, templateKey{}, loginPath)

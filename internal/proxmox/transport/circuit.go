@@ -22,19 +22,16 @@ import (
 )
 
 const (
-	// firstPause and lastPause are how long a circuit stays open after its first
-	// failure and after many.
+	// firstPause and lastPause are how long a circuit stays open after its first failure and after many failures.
 	firstPause = time.Second
 	lastPause  = 30 * time.Second
 
-	// silences is how many requests in a row may get no answer before whoever was
-	// asked is taken for dead: one may just have been slow.
+	// silences is how many requests in a row may get no answer before the target counts as dead. A single one may just have been slow.
 	silences = 2
 )
 
-// A circuit keeps requests from what was just seen to be dead, so that they fail
-// at once instead of each waiting for it. When a pause has passed, one request is
-// let through to see.
+// A circuit holds back requests to a target that was just seen to be dead, so that they fail at once instead of each waiting for it. After a pause, one
+// request is let through to check the target.
 type circuit struct {
 	clock func() time.Time
 
@@ -46,18 +43,17 @@ type circuit struct {
 	probing bool
 }
 
-// An outcome is what a request says about whom it was sent to.
+// An outcome is the result of a request about the state of its target.
 type outcome int
 
 const (
-	noOutcome outcome = iota // the caller ended it, say
+	noOutcome outcome = iota // for example, the caller ended it
 	alive                    // there was an answer
 	dead                     // nothing could be sent
 	silent                   // there was no answer
 )
 
-// enter reports whether a request may be made, and if not, why. What enters has to
-// leave.
+// enter returns nil if a request may be made, and the reason if not. Each request that enters has to leave.
 func (c *circuit) enter() *Failure {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +67,7 @@ func (c *circuit) enter() *Failure {
 	return nil
 }
 
-// leave notes how a request went that entered.
+// leave records the result of a request that entered.
 func (c *circuit) leave(v outcome, f *Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,12 +26,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// endpointSet is endpoints whose connections are made up.
+// endpointSet holds endpoints with fake connections.
 type endpointSet struct {
 	*failover
 
 	clock *manualClock
-	fate  map[string]error // by host; nil answers
+	fate  map[string]error // by host, nil for an answer
 	reply int              // status of answers
 	tried []string
 }
@@ -60,7 +60,7 @@ func newEndpointSet(t *testing.T, hosts ...string) *endpointSet {
 	return f
 }
 
-// ask for something of a node, or of the cluster, and tell where it was tried.
+// ask makes a request for a node, or for the cluster, and returns where it was tried.
 func (f *endpointSet) ask(t *testing.T, node string) ([]string, error) {
 	t.Helper()
 	f.tried = nil
@@ -178,7 +178,7 @@ func TestSickEndpointIsLeft(t *testing.T) {
 	}
 }
 
-// TestCutOffAnswerIsLeft has a write be refused for want of quorum: it is not sent again, and what comes next goes to another endpoint for a while.
+// TestCutOffAnswerIsLeft checks that a write that was rejected without quorum is not sent again, and that later requests use another endpoint for a while.
 func TestCutOffAnswerIsLeft(t *testing.T) {
 	f := newEndpointSet(t, "a", "b")
 	f.reply = http.StatusInternalServerError
@@ -190,9 +190,9 @@ func TestCutOffAnswerIsLeft(t *testing.T) {
 	f.wants(t, "For a while.", "", "a")
 }
 
-// memberships answers by the endpoint that is asked, and counts.
+// memberships answers by the endpoint that is asked, and counts the calls.
 type memberships struct {
-	quorate map[string]bool // false answers; what is missing does not
+	quorate map[string]bool // an endpoint without an entry does not answer
 	asked   []string
 }
 
@@ -207,7 +207,7 @@ func (m *memberships) ask(ctx context.Context) (Membership, error) {
 	return Membership{Quorate: quorate, Nodes: []Node{{Name: "node-" + host, Local: true}}}, nil
 }
 
-// TestExcludeWithoutQuorum has an endpoint that was used be without quorum, or not.
+// TestExcludeWithoutQuorum checks a used endpoint with and without quorum.
 func TestExcludeWithoutQuorum(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -254,7 +254,8 @@ func TestExcludeWithoutQuorum(t *testing.T) {
 	}
 }
 
-// TestCutOffEndpoint has an endpoint be left as long as it has no quorum while another one has, also by calls for its own node, and used if no other answers.
+// TestCutOffEndpoint checks that an endpoint is not used as long as it has no quorum while another one has, even by calls for its own node, and that it is
+// used if no other one answers.
 func TestCutOffEndpoint(t *testing.T) {
 	f, m := newEndpointSet(t, "a", "b"), &memberships{quorate: map[string]bool{"a": false, "b": true}}
 	tr := &Transport{failover: f.failover}

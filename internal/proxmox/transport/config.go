@@ -31,7 +31,7 @@ const (
 	apiPath     = "/api2/json"
 )
 
-// Config says how to reach the API of one PVE cluster.
+// Config describes how to reach the API of one PVE cluster.
 type Config struct {
 	// Endpoints are the addresses of the API, tried in order.
 	Endpoints []string
@@ -48,33 +48,30 @@ type Config struct {
 	// Limits of the request rate.
 	Limits Limits
 
-	// Observe, if set, is told about every HTTP request after it ended.
+	// Observe, if set, is called after every HTTP request.
 	Observe func(Call)
 
-	// Clock tells the time.
+	// Clock returns the time.
 	Clock func() time.Time
 
-	// CutOff reports whether a message of PVE is that of a node without quorum.
+	// CutOff reports whether a message of PVE comes from a node without quorum.
 	CutOff func(message string) bool
 }
 
 // Limits restrict how fast requests are made.
 type Limits struct {
-	// PerSecond is how many requests may start per second on average. Zero is
-	// no limit.
+	// PerSecond is how many requests may start per second on average. Zero means no limit.
 	PerSecond float64
 
 	// Burst is how many requests may start at once within PerSecond. Defaults
 	// to PerSecond rounded up.
 	Burst int
 
-	// Concurrency is how many requests may be under way at once. Zero is no
-	// limit.
+	// Concurrency is how many requests may run at the same time. Zero means no limit.
 	Concurrency int
 
-	// Tasks is how many tasks of ours may run at once in the cluster,
-	// TasksPerNode on one node, and ClonesPerSource clones of one VM. What would
-	// start one more is refused until its turn comes: see Waiting of package proxmox. Zero is no limit.
+	// Tasks is how many of our tasks may run at the same time in the cluster, TasksPerNode on one node, and ClonesPerSource clones of one VM. A call that
+	// would start one more is rejected until its turn comes: see Waiting of package proxmox. Zero means no limit.
 	Tasks, TasksPerNode, ClonesPerSource int
 }
 
@@ -117,7 +114,7 @@ func (t TLS) config() (*tls.Config, error) {
 	return cfg, nil
 }
 
-// parseEndpoint brings an endpoint into the form https://host:port/api2/json.
+// parseEndpoint converts an endpoint to the form https://host:port/api2/json.
 func parseEndpoint(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil {

@@ -30,8 +30,7 @@ const redacted = "***"
 // Credentials of a PVE user or of one of its API tokens. Printing and logging
 // them shows no secret.
 type Credentials struct {
-	// Username with its realm, such as root@pam. May be left out if TokenID has
-	// it.
+	// Username with its realm, such as root@pam. It may be left out if TokenID contains it.
 	Username string
 
 	// Password of the user. Not used if there is a token.
@@ -60,7 +59,7 @@ func (c Credentials) Format(s fmt.State, _ rune) {
 	_, _ = s.Write([]byte(c.String()))
 }
 
-// LogValue returns what String does, for structured logs.
+// LogValue returns the text of String, for structured logs.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // MarshalJSON writes String, so that a dump shows no secret.
@@ -74,7 +73,7 @@ func (c Credentials) Token() string {
 	return c.Username + "!" + c.TokenID
 }
 
-// Identity returns the user or the token, as tasks have it.
+// Identity returns the user or the token in the form used in tasks.
 func (c Credentials) Identity() string {
 	if c.TokenID == "" {
 		return c.Username
@@ -82,7 +81,7 @@ func (c Credentials) Identity() string {
 	return c.Token()
 }
 
-// Secrets returns what no message may have in it.
+// Secrets returns the texts that no message may contain.
 func (c Credentials) Secrets() []string { return []string{c.Password, c.TokenSecret} }
 
 func (c Credentials) validate() error {

@@ -30,21 +30,19 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// retryDown is how long an endpoint that could not be reached is tried last.
+// retryDown is how long an endpoint that could not be reached is tried after all others.
 const retryDown = 30 * time.Second
 
-// failover sends requests to the first endpoint that can be reached, and those
-// for a node to the node's own, where that is known. It never sends a request
-// twice: the next endpoint is tried only when nothing went to the one before.
+// failover sends requests to the first endpoint that can be reached, and requests for a node to the node's own endpoint if that is known. It never sends a
+// request twice: it tries the next endpoint only if nothing was sent to the previous one.
 //
-// When nothing can be reached, or a node cannot, requests fail at once for a
-// while: see circuit.
+// When no endpoint or a node can be reached, requests fail at once for a while: see circuit.
 type failover struct {
 	next    http.RoundTripper
 	clock   func() time.Time
 	cluster *circuit
 
-	// cutOff reports whether a message is that of a node without quorum. May be nil.
+	// cutOff reports whether a message comes from a node without quorum. It may be nil.
 	cutOff func(string) bool
 
 	mu        sync.Mutex
@@ -56,7 +54,7 @@ type failover struct {
 // An Endpoint is an address of the cluster's API.
 type Endpoint struct {
 	url    *url.URL
-	node   string    // whose it is, empty if that is not known
+	node   string    // its node, empty if that is not known
 	down   time.Time // until when it is tried last
 	silent int       // requests in a row without an answer
 	cutOff bool      // has no quorum while another one has
@@ -70,7 +68,7 @@ func newFailover(urls []*url.URL, clock func() time.Time, next http.RoundTripper
 	return f
 }
 
-// pinKey has the endpoint that a request is for, whatever is known of it.
+// pinKey is the context key for the endpoint of a request, whatever is known of the endpoint.
 type pinKey struct{}
 
 func (f *failover) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -107,7 +105,7 @@ func leave(circuits []*circuit, v outcome, f *Failure) {
 	}
 }
 
-// outcomeFor returns the outcome for a node by the answer of another that could not reach it.
+// outcomeFor returns the outcome for a node from the answer of another node that could not reach it.
 func outcomeFor(node string, resp *http.Response) (outcome, *Failure) {
 	if resp.StatusCode != statusNoNode {
 		return alive, nil
@@ -115,11 +113,10 @@ func outcomeFor(node string, resp *http.Response) (outcome, *Failure) {
 	return dead, &Failure{Status: resp.StatusCode, Message: "node " + node + " cannot be reached: " + reason(resp)}
 }
 
-// statusNoNode is what a node answers that cannot connect to the one that the
-// request is for.
+// statusNoNode is the answer of a node that cannot connect to the node of the request.
 const statusNoNode = 595
 
-// route tries one endpoint after the other until one may have got the request.
+// route tries one endpoint after another until one may have received the request.
 func (f *failover) route(r *http.Request, node string) (*http.Response, outcome, error) {
 	var first error
 	for _, e := range f.order(node) {
@@ -134,7 +131,7 @@ func (f *failover) route(r *http.Request, node string) (*http.Response, outcome,
 	return nil, dead, first
 }
 
-// attempt sends the request to one endpoint and remembers how that went.
+// attempt sends the request to one endpoint and records the result.
 func (f *failover) attempt(r *http.Request, e *Endpoint) (*http.Response, outcome, error) {
 	resp, sent, err := f.try(r, e.url)
 	switch {
@@ -155,14 +152,14 @@ func (f *failover) attempt(r *http.Request, e *Endpoint) (*http.Response, outcom
 	return nil, dead, at(e, asFailure(err, false))
 }
 
-// at returns which endpoint a failure was at.
+// at adds the endpoint to the message of a failure.
 func at(e *Endpoint, f *Failure) *Failure {
 	f.Message = e.url.Host + ": " + f.Message
 	return f
 }
 
-// classify classifies an endpoint by an answer: a reverse proxy without its PVE, or a node that
-// cannot do what does not need another one, or is cut off from the cluster.
+// classify derives the state of an endpoint from an answer. The endpoint counts as dead if it is a reverse proxy without its PVE, or a node that fails
+// with a request which needs no other node, or that is cut off from the cluster.
 func (f *failover) classify(r *http.Request, resp *http.Response) outcome {
 	switch resp.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -178,7 +175,7 @@ func (f *failover) classify(r *http.Request, resp *http.Response) outcome {
 	return alive
 }
 
-// note notes what is known of an endpoint now.
+// note records the current state of an endpoint.
 func (f *failover) note(e *Endpoint, v outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -195,8 +192,7 @@ func (f *failover) note(e *Endpoint, v outcome) {
 	}
 }
 
-// order returns all endpoints as configured, the node's own first, and at the end those that are
-// down, and then those that are cut off.
+// order returns all endpoints in their configured order, but the node's own first, those that are down near the end, and those that are cut off last.
 func (f *failover) order(node string) []*Endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,8 +213,8 @@ func (f *failover) order(node string) []*Endpoint {
 	return slices.Concat(own, up, down, cutOff)
 }
 
-// others returns the endpoints to ask for their health beside the one in use: all
-// whose node is not known or that are down or cut off, and in turn one of the rest.
+// others returns the endpoints whose health is checked in addition to the one in use: all whose node is not known or that are down or cut off, and one of
+// the others in turn.
 func (f *failover) others(used *Endpoint) []*Endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -250,7 +246,7 @@ func (f *failover) circuitOf(node string) *circuit {
 	return c
 }
 
-// nodeOf returns the node that a request is for, if it is for one.
+// nodeOf returns the node of a request, or nothing if it is for no single node.
 func nodeOf(r *http.Request) string {
 	to := requestOf(r)
 	if template(r) != to.Template || !strings.HasPrefix(to.Template, "/nodes/{node}/") || len(to.Args) == 0 {
@@ -259,8 +255,7 @@ func nodeOf(r *http.Request) string {
 	return to.Args[0]
 }
 
-// learn learns which nodes endpoints belong to: by name or address, unless it was seen
-// which node answers there.
+// learn assigns nodes to endpoints by name or address, unless it was seen which node answers there.
 func (f *failover) learn(nodes []Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -275,7 +270,7 @@ func (f *failover) learn(nodes []Node) {
 	}
 }
 
-// see sees that a node answers at an endpoint.
+// see records which node answers at an endpoint.
 func (f *failover) see(e *Endpoint, nodes []Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -286,9 +281,9 @@ func (f *failover) see(e *Endpoint, nodes []Node) {
 	}
 }
 
-// try sends the request to one endpoint and reports whether that may have got it.
+// try sends the request to one endpoint and reports whether the endpoint may have received it.
 func (f *failover) try(r *http.Request, to *url.URL) (*http.Response, bool, error) {
-	// From here on it may be written, even after RoundTrip gave up.
+	// From here on it may be written, even after RoundTrip has returned.
 	var connected atomic.Bool
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
@@ -307,7 +302,7 @@ func (f *failover) try(r *http.Request, to *url.URL) (*http.Response, bool, erro
 	return resp, connected.Load() && !certificateRefused(err), err
 }
 
-// below returns u, which starts with root, at another endpoint.
+// below returns u, which starts with root, for another endpoint.
 func below(to, u *url.URL) *url.URL {
 	out := *u
 	out.Scheme, out.Host = to.Scheme, to.Host
@@ -319,7 +314,7 @@ func below(to, u *url.URL) *url.URL {
 	return &out
 }
 
-// root stands for whichever endpoint a request goes to in the end.
+// root stands for the endpoint to which a request is finally sent.
 //
 //nolint:gochecknoglobals // A constant in all but name.
 var root = &url.URL{Scheme: "https", Host: "pve", Path: apiPath}

@@ -30,7 +30,7 @@ const (
 	password    = "correct horse"
 )
 
-// manualClock is a clock that stands still until it is moved.
+// manualClock is a clock that only moves when it is told to.
 type manualClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -56,7 +56,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// hides fails the test if s has one of the secrets.
+// hides fails the test if s contains one of the secrets.
 func hides(t testing.TB, s string) {
 	t.Helper()
 	for _, secret := range []string{tokenSecret, password} {

@@ -23,7 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Call describes one HTTP request that ended, for metrics.
+// A Call describes an HTTP request that has ended, for metrics.
 type Call struct {
 	// Method is the HTTP method.
 	Method string
@@ -38,7 +38,7 @@ type Call struct {
 	Duration time.Duration
 }
 
-// instrument reports every request that it lets pass.
+// instrument reports every request that passes it.
 type instrument struct {
 	next   http.RoundTripper
 	report func(Call)
@@ -75,5 +75,5 @@ func template(r *http.Request) string {
 	return requestOf(r).Template
 }
 
-// templateKey overrides the exchange's template, for logins.
+// templateKey is the context key that overrides the template of a request, for logins.
 type templateKey struct{}

@@ -23,7 +23,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limit holds requests back. It is left out of the chain without limits.
+// limit delays requests. It is not part of the chain if there are no limits.
 type limit struct {
 	next  http.RoundTripper
 	rate  *rate.Limiter

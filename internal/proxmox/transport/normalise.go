@@ -30,22 +30,21 @@ import (
 )
 
 const (
-	// maxBody bounds what is read of one answer.
+	// maxBody limits the size of one answer, in bytes.
 	maxBody = 64 << 20
 
-	// maxHeader bounds the head of one answer, in bytes.
+	// maxHeader limits the size of the header of one answer, in bytes.
 	maxHeader = 1 << 20
 
-	// statusSynthetic stands for every failure without an answer. The library
-	// sees a well-formed error and neither sleeps nor sends again.
+	// statusSynthetic stands for every failure without an answer. The library sees a well-formed error, and neither sleeps nor sends the request again.
 	statusSynthetic = 599
 )
 
-// normalise makes every outcome a complete answer that the library can digest:
-// a JSON object with a 2xx status, or a JSON error. It never returns an error.
+// normalise turns every outcome into a complete answer that the library can process: a JSON object with a 2xx status, or a JSON error. It never returns an
+// error.
 type normalise struct{ next http.RoundTripper }
 
-// Normalise puts the outermost link of the chain around another.
+// Normalise adds the outermost link of the chain to another one.
 func Normalise(next http.RoundTripper) http.RoundTripper { return normalise{next: next} }
 
 func (n normalise) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -67,8 +66,7 @@ func (n normalise) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(r, resp.StatusCode, body), nil
 }
 
-// statusOfBroken returns the status to report when the body did not arrive. A broken
-// success is no answer; a refusal remains one.
+// statusOfBroken returns the status to report if the body did not arrive. A broken success counts as no answer, and a rejection remains one.
 func statusOfBroken(status int) int {
 	if status < http.StatusMultipleChoices {
 		return 0
@@ -76,7 +74,7 @@ func statusOfBroken(status int) int {
 	return status
 }
 
-// failureOf returns nil for a success with a JSON object, otherwise what went wrong.
+// failureOf returns nil for a success with a JSON object, and the failure otherwise.
 func failureOf(resp *http.Response, body []byte) *Failure {
 	f := &Failure{Status: resp.StatusCode, Message: reason(resp), Sent: true}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
@@ -106,7 +104,7 @@ func failureOf(resp *http.Response, body []byte) *Failure {
 	return f
 }
 
-// reason returns the phrase of the status line, where PVE before 8.4 has its message.
+// reason returns the phrase of the status line, which contains PVE's message before 8.4.
 func reason(resp *http.Response) string {
 	return strings.TrimSpace(strings.TrimPrefix(resp.Status, strconv.Itoa(resp.StatusCode)))
 }
@@ -120,7 +118,7 @@ type readBody struct {
 
 func (readBody) Close() error { return nil }
 
-// ReadAll reads a body of at most maxBody bytes and closes it. One that Normalise has read is not copied: the list of a large cluster's VMs has
+// ReadAll reads a body of at most maxBody bytes and closes it. A body that Normalise has read is not copied, because the list of a large cluster's VMs has
 // megabytes.
 func ReadAll(body io.ReadCloser) ([]byte, error) {
 	if b, ok := body.(readBody); ok {
@@ -141,7 +139,7 @@ func readBounded(r io.Reader, limit int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// synthetic notes the failure and tells the library of it.
+// synthetic records the failure and returns an answer that reports it to the library.
 func synthetic(r *http.Request, x *Request, f *Failure) *http.Response {
 	e := x.Scrubbed(f)
 	x.set(e)
@@ -158,8 +156,7 @@ func synthetic(r *http.Request, x *Request, f *Failure) *http.Response {
 	return answer(r, status, body)
 }
 
-// answer has no headers of the server: no redirect is followed, no length is
-// wrong.
+// answer returns an answer without headers of the server, so that no redirect is followed and no length is wrong.
 func answer(r *http.Request, status int, body []byte) *http.Response {
 	return &http.Response{
 		Status:     strconv.Itoa(status) + " " + http.StatusText(status),

@@ -28,15 +28,15 @@ import (
 type Membership struct {
 	Nodes []Node
 
-	// Quorate is false for a node without quorum. It goes on answering what it is asked, by what it knew last, and says that
-	// all nodes are offline that it does not reach.
+	// Quorate is false for a node without quorum. Such a node still answers requests from its last known data, and reports all nodes as offline that it does
+	// not reach.
 	Quorate bool
 }
 
-// An Ask asks the node at the endpoint that the context is pinned to.
+// An Ask reads the membership from the endpoint to which the context is pinned.
 type Ask func(ctx context.Context) (Membership, error)
 
-// A DownEndpoint does not answer, with why.
+// A DownEndpoint is an endpoint that does not answer, with the reason.
 type DownEndpoint struct {
 	Endpoint string
 	Err      error
@@ -44,20 +44,20 @@ type DownEndpoint struct {
 
 type servedKey struct{}
 
-// Served returns a context whose requests note the endpoint that has answered last.
+// Served returns a context whose requests record the last endpoint that answered.
 func Served(ctx context.Context, by **Endpoint) context.Context {
 	return context.WithValue(ctx, servedKey{}, by)
 }
 
-// served notes which endpoint has answered.
+// served records which endpoint has answered.
 func served(r *http.Request, e *Endpoint) {
 	if by, ok := r.Context().Value(servedKey{}).(**Endpoint); ok {
 		*by = e
 	}
 }
 
-// ExcludeWithoutQuorum reports whether the node at an endpoint has no quorum while that at another one has, so that what it says is not
-// believed: the endpoint is not used then, unless no other one answers. It asks nobody if there is no other endpoint.
+// ExcludeWithoutQuorum reports whether the node at an endpoint has no quorum while the node at another one has. Such an endpoint is not trusted, and is
+// used only if no other one answers. If there is no other endpoint, nothing is asked.
 func (t *Transport) ExcludeWithoutQuorum(ctx context.Context, e *Endpoint, ask Ask) bool {
 	others := slices.DeleteFunc(t.Order(), func(o *Endpoint) bool { return o == e })
 	if e == nil || len(others) == 0 {
@@ -83,8 +83,8 @@ func (t *Transport) ExcludeWithoutQuorum(ctx context.Context, e *Endpoint, ask A
 	return false
 }
 
-// CheckSuspectEndpoints asks the endpoints beside the one in use that are in doubt. It returns those that do not answer, and those without
-// quorum if the one in use has it: they are not used.
+// CheckSuspectEndpoints checks the doubtful endpoints other than the one in use. It returns those that do not answer, and those without quorum if the one
+// in use has it. The latter are not used.
 func (t *Transport) CheckSuspectEndpoints(ctx context.Context, used *Endpoint, quorate bool, ask Ask) (down []DownEndpoint, cutOff []string) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -110,7 +110,7 @@ func (t *Transport) CheckSuspectEndpoints(ctx context.Context, used *Endpoint, q
 	return down, cutOff
 }
 
-// cut notes whether endpoints are cut off while another one is not.
+// cut records whether endpoints are cut off while another one is not.
 func (f *failover) cut(off bool, endpoints ...*Endpoint) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -22,14 +22,14 @@ import (
 	"sync"
 )
 
-// A Request is what the transport has to know of one call, and keeps whether it was sent and what was answered
-// beside what the library gets to see.
+// A Request holds what the transport needs to know of one call. It records whether the call was sent and what the answer was, independently of what the
+// library sees.
 type Request struct {
 	// Template is the path with names in braces, Args are the values of these in order.
 	Template string
 	Args     []string
 
-	// Scrub makes a text fit for a condition.
+	// Scrub prepares a text for a condition.
 	Scrub func(string) string
 
 	mu      sync.Mutex
@@ -51,7 +51,7 @@ func requestOf(r *http.Request) *Request {
 	return &Request{}
 }
 
-// set notes how the latest request went. nil is success.
+// set records the result of the latest request, which is nil for success.
 func (r *Request) set(f *Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,15 +81,15 @@ func (r *Request) Scrubbed(f *Failure) *Failure {
 	return &out
 }
 
-// A Failure is what a link of the chain reports upwards.
+// A Failure is a failure that a link of the chain reports to its caller.
 type Failure struct { //nolint:errname // It is what an error is made of, and a value besides.
 	// Status is the HTTP status, 0 without an answer.
 	Status int
 
-	// Message is what PVE said, or a stable text.
+	// Message is the message of PVE, or a stable text.
 	Message string
 
-	// Fields has PVE's complaints about single parameters.
+	// Fields contains PVE's messages about single parameters.
 	Fields map[string]string
 
 	// Problem is why there was no answer.
@@ -98,10 +98,10 @@ type Failure struct { //nolint:errname // It is what an error is made of, and a 
 	// Sent is true if the request may have reached PVE.
 	Sent bool
 
-	// Unmade is true if there was no request, since the last one failed.
+	// Unmade is true if no request was made, because the previous one failed.
 	Unmade bool
 
-	// Cause is the context's error, if that was it.
+	// Cause is the error of the context, if that was the cause.
 	Cause error
 }
 
@@ -111,7 +111,7 @@ func (f *Failure) Error() string { return f.Message }
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// anonymousKey is in the context of requests without credentials.
+// anonymousKey is the context key of requests without credentials.
 type anonymousKey struct{}
 
 // Anonymous returns a context whose requests are made without credentials.

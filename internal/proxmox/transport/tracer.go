@@ -26,8 +26,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tracing"
 )
 
-// tracer makes a span of each request that it lets pass, within that of the request's
-// context. It has the template of the path and no values, which may be secret.
+// tracer creates a span for each request that passes it, within the span of the request's context. The span has the template of the path and no values,
+// which may be secret.
 type tracer struct{ next http.RoundTripper }
 
 func (t tracer) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -14,22 +14,20 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package transport carries requests to the API of one PVE cluster. It is a chain of
-// http.RoundTrippers, from the outside in:
+// Package transport carries requests to the API of one PVE cluster. It is a chain of http.RoundTrippers, from the outside in:
 //
 //	normalise       the library sees well-formed JSON, and never a transport
-//	                error or an unfinished body, for which it would sleep and
-//	                send a write again; what happened is kept in the [Request]
+//	                error or an unfinished body, after which it would sleep and
+//	                send a write again. The [Request] records the real result
 //	authenticate    API token, or a ticket that it obtains and renews
-//	limit           requests per second and at a time, if configured
-//	instrument      one report per request that was really made
-//	tracer          a span of each request, within that of its context
+//	limit           requests per second and concurrent ones, if configured
+//	instrument      one report for each request that was made
+//	tracer          a span for each request, within that of its context
 //	failover        the node's own endpoint, or the next one if nothing was sent
-//	                to this; what was just seen to be dead fails at once
+//	                to it. Requests to a dead target fail at once
 //	http.Transport  TLS and connections
 //
-// Limits and reports are inside of authentication, so that logins and
-// repetitions count as what they are.
+// Limits and reports are inside authentication, so that logins and repetitions count as separate requests.
 package transport
 
 import (
@@ -42,8 +40,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Transport is the chain. It keeps connections, the ticket and what it knows of
-// endpoints.
+// A Transport is the chain. It keeps connections, the ticket and the state of endpoints.
 type Transport struct {
 	http.RoundTripper
 
@@ -51,7 +48,7 @@ type Transport struct {
 	failover    *failover
 }
 
-// New makes a Transport. It checks the configuration and does no I/O.
+// New returns a Transport. It checks the configuration and does no I/O.
 func New(c Config) (*Transport, error) {
 	urls, err := c.urls()
 	if err != nil {
@@ -75,7 +72,7 @@ func New(c Config) (*Transport, error) {
 	return t, nil
 }
 
-// newConnections leaves each of n endpoints a share of the timeout to connect.
+// newConnections divides the timeout between n endpoints for connecting.
 func newConnections(timeout time.Duration, n int) *http.Transport {
 	share := min(10*time.Second, timeout/time.Duration(n+1))
 	return &http.Transport{
@@ -89,14 +86,13 @@ func newConnections(timeout time.Duration, n int) *http.Transport {
 	}
 }
 
-// idleTimeout ends idle connections before pveproxy does, after 5 seconds: what
-// becomes of a write that meets a connection just being closed is unknown.
+// idleTimeout closes idle connections before pveproxy does, after 5 seconds. The fate of a write on a connection that is just being closed is unknown.
 const idleTimeout = 4 * time.Second
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (t *Transport) Close() { t.connections.CloseIdleConnections() }
 
-// A Node of the cluster, as it tells of itself.
+// A Node of the cluster, as it reports itself.
 type Node struct {
 	Name, Address string
 
@@ -104,16 +100,16 @@ type Node struct {
 	Local bool
 }
 
-// Order returns all endpoints, those that are down at the end.
+// Order returns all endpoints, with those that are down at the end.
 func (t *Transport) Order() []*Endpoint { return t.failover.order("") }
 
-// Answers notes that an endpoint answers, and so the cluster does.
+// Answers records that an endpoint, and therefore the cluster, answers.
 func (t *Transport) Answers() { t.failover.cluster.leave(alive, nil) }
 
-// Learn notes which nodes endpoints belong to, by name or address.
+// Learn assigns nodes to endpoints by name or address.
 func (t *Transport) Learn(nodes []Node) { t.failover.learn(nodes) }
 
-// See notes which node answers at an endpoint.
+// See records which node answers at an endpoint.
 func (t *Transport) See(e *Endpoint, nodes []Node) { t.failover.see(e, nodes) }
 
 // Pin returns a context whose requests go to one endpoint, whatever is known of it.
@@ -121,8 +117,8 @@ func Pin(ctx context.Context, e *Endpoint) context.Context {
 	return context.WithValue(ctx, pinKey{}, e)
 }
 
-// String returns the endpoint as people write it.
+// String returns the endpoint as users write it.
 func (e *Endpoint) String() string { return e.url.Scheme + "://" + e.url.Host }
 
-// Root returns the URL that stands for whichever endpoint a request goes to in the end.
+// Root returns the URL that stands for the endpoint to which a request is finally sent.
 func Root() *url.URL { return root }

@@ -32,18 +32,18 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Problem with the connection to PVE that has a remedy of its own.
+// A Problem is a problem with the connection to PVE that has a specific remedy.
 type Problem string
 
 // Problems with a connection.
 const (
-	// ProblemHostNotFound means that no address is known for the host's name.
+	// ProblemHostNotFound means that the host's name has no known address.
 	ProblemHostNotFound Problem = "HostNotFound"
 
-	// ProblemRefused means that nobody listens at the port.
+	// ProblemRefused means that nothing listens at the port.
 	ProblemRefused Problem = "ConnectionRefused"
 
-	// ProblemUnreachable means that there is no way to the host.
+	// ProblemUnreachable means that there is no route to the host.
 	ProblemUnreachable Problem = "HostUnreachable"
 
 	// ProblemTimeout means that there was no answer in time.
@@ -59,43 +59,39 @@ const (
 	// ProblemNameMismatch means that the server's certificate is for other names.
 	ProblemNameMismatch Problem = "CertificateNameMismatch"
 
-	// ProblemExpired means that the server's certificate has ended.
+	// ProblemExpired means that the server's certificate has expired.
 	ProblemExpired Problem = "CertificateExpired"
 
-	// ProblemNotYetValid means that the server's certificate has not begun.
+	// ProblemNotYetValid means that the server's certificate is not valid yet.
 	ProblemNotYetValid Problem = "CertificateNotYetValid"
 
-	// ProblemBadCertificate means that the server's certificate is not fit to be
-	// one.
+	// ProblemBadCertificate means that the server's certificate is otherwise invalid.
 	ProblemBadCertificate Problem = "CertificateInvalid"
 
-	// ProblemNotTLS means that what listens there does not speak TLS.
+	// ProblemNotTLS means that the server at the port does not speak TLS.
 	ProblemNotTLS Problem = "NotTLS"
 
-	// ProblemTLSVersion means that the server speaks no TLS that we do: 1.2 or
-	// later.
+	// ProblemTLSVersion means that the server supports no TLS version that we do: 1.2 or later.
 	ProblemTLSVersion Problem = "TLSVersion"
 
-	// ProblemClientCertificate means that the server wants a client certificate,
-	// or another one.
+	// ProblemClientCertificate means that the server requires a client certificate, or another one.
 	ProblemClientCertificate Problem = "ClientCertificateRefused"
 
-	// ProblemTLSRefused means that the server ended the connection for another
-	// reason.
+	// ProblemTLSRefused means that the server ended the connection for another reason.
 	ProblemTLSRefused Problem = "TLSRefused"
 
-	// ProblemSecondFactor means that the user cannot log in with a password alone.
+	// ProblemSecondFactor means that the user cannot log in with only a password.
 	ProblemSecondFactor Problem = "SecondFactorRequired"
 
-	// ProblemRedirect means that the server sends us elsewhere.
+	// ProblemRedirect means that the server redirects to another address.
 	ProblemRedirect Problem = "Redirect"
 
-	// ProblemNotPVE means that what answers is not the API of PVE.
+	// ProblemNotPVE means that the server is not the API of PVE.
 	ProblemNotPVE Problem = "NotProxmoxVE"
 )
 
-// transportError returns why there was no answer. The texts of package net are not used:
-// they have our ephemeral ports in them, and those of x509 have the time.
+// transportError returns why there was no answer. It does not use the texts of package net, which contain our ephemeral ports, nor those of x509, which
+// contain the time.
 func transportError(err error) (Problem, string) {
 	if p, s := tlsError(err); s != "" {
 		return p, s
@@ -119,8 +115,7 @@ func transportError(err error) (Problem, string) {
 	return "", "connection failed"
 }
 
-// closedUnused reports whether the server closed the connection before the request was
-// written to it, which package http has no exported error for.
+// closedUnused reports whether the server closed the connection before the request was written to it. Package http exports no error for that.
 func closedUnused(err error) bool {
 	return strings.Contains(err.Error(), "http: server closed idle connection")
 }
@@ -173,7 +168,7 @@ func certificateError(e x509.CertificateInvalidError) (Problem, string) {
 	}
 }
 
-// issuer returns the issuer of a certificate, by the name that people know it by.
+// issuer returns the issuer of a certificate, preferably by its common name.
 func issuer(c *x509.Certificate) string {
 	if c == nil {
 		return ""
@@ -185,7 +180,7 @@ func issuer(c *x509.Certificate) string {
 	return fmt.Sprintf(" %q", name)
 }
 
-// validFor returns the names that a certificate is for.
+// validFor returns the names for which a certificate is valid.
 func validFor(c *x509.Certificate) string {
 	if c == nil {
 		return ""
@@ -209,9 +204,8 @@ func tlsRefusal(err error) error {
 	return nil
 }
 
-// certificateRefused reports whether the server refused our certificate, or that we
-// sent none. With TLS 1.3 that comes after the handshake has ended on our side, but
-// before the server reads a request.
+// certificateRefused reports whether the server rejected our certificate, or that we sent none. With TLS 1.3 that happens after the handshake has ended on
+// our side, but before the server reads a request.
 func certificateRefused(err error) bool {
 	alert := tlsRefusal(err)
 	return alert != nil && strings.Contains(alert.Error(), "certificate")
@@ -222,7 +216,7 @@ func timedOut(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// contextCause returns the context's error if that is why err happened.
+// contextCause returns the context's error if that caused err.
 func contextCause(err error) error {
 	for _, c := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, c) {

@@ -26,8 +26,8 @@ import (
 	"testing"
 )
 
-// A server that closes a connection at once is faster than the request, or not:
-// package http says something else each time.
+// TestExplainClosed checks a server that closes a connection at once. Depending on whether it is faster than the request, package http returns different
+// errors.
 func TestExplainClosed(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +55,7 @@ func TestExplainClosed(t *testing.T) {
 	}
 }
 
-// TestExplainNoRoute sees what is said where no way leads to the host.
+// TestExplainNoRoute checks the error if there is no route to the host.
 func TestExplainNoRoute(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
 		dial := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errno)}

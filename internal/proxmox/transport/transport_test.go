@@ -35,7 +35,7 @@ func TestParseEndpoint(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		in     string
-		want   string // empty: refused
+		want   string // empty if rejected
 	}{
 		"Host":        {reason: "The port has a default.", in: "https://pve", want: "https://pve:8006/api2/json"},
 		"Slash":       {reason: "A slash is no path.", in: "https://pve/", want: "https://pve:8006/api2/json"},
@@ -171,7 +171,7 @@ func TestFailoverRemembers(t *testing.T) {
 	}
 }
 
-// Who saw no ticket, and comes to log in after another has, takes that one's.
+// TestLateLoginTakesTheTicketThatIsThere checks that a caller without a ticket that logs in after another one uses the other's ticket.
 func TestLateLoginTakesTheTicketThatIsThere(t *testing.T) {
 	logins := 0
 	next := roundTripper(func(r *http.Request) (*http.Response, error) {

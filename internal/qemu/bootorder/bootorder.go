@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package bootorder reads and writes PVE's option boot, and knows what PVE makes of it by itself.
+// Package bootorder reads and writes PVE's option boot, and knows how PVE changes it by itself.
 package bootorder
 
 import (
@@ -34,19 +34,19 @@ func Devices(boot string) []string {
 	return strings.FieldsFunc(p.Get("order"), func(r rune) bool { return strings.ContainsRune(";, \t\n", r) })
 }
 
-// Of devices, as PVE writes it.
+// Of returns the boot option for devices, as PVE writes it.
 func Of(devices []string) string { return "order=" + strings.Join(devices, ";") }
 
-// HoldsMedia reports whether a value is that of a drive for removable media which PVE puts into the order when it comes.
-// Its own cloud-init drive it leaves out.
+// HoldsMedia reports whether a value is a drive for removable media, which PVE adds to the boot order when the drive is added. PVE does not add its own
+// cloud-init drive.
 func HoldsMedia(value string) bool {
 	k, err := proxmox.ParseDisk(value)
 	return err == nil && k.CDROM() && !k.CloudInit()
 }
 
-// Overwritten reports whether PVE has put an order of its own over one that waited for the next start, of a configuration in
-// force and what it is to be. When a device leaves a VM, or a drive for removable media comes, it writes the order in force again,
-// without the one or with the other, whatever waits (PVE::API2::Qemu::update_vm_api).
+// Overwritten reports whether PVE has overwritten an order that waited for the next start. It compares the configuration in force with the next one. When
+// a device is removed, or a drive for removable media is added, PVE writes the order in force again, with that change, and ignores the waiting one
+// (PVE::API2::Qemu::update_vm_api).
 func Overwritten(active, next map[string]string) bool {
 	inForce, waits := Devices(active["boot"]), Devices(next["boot"])
 	if slices.Equal(inForce, waits) {

@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package codec has the fields of a Machine's spec in the words of Proxmox VE, both ways: what an option of a VM or a part of it is to be
-// for a field, and what the field is for an option that a VM has.
+// Package codec converts between the fields of a Machine's spec and the values of Proxmox VE's options, in both directions.
 package codec
 
 import (
@@ -31,21 +30,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
-// A Codec is a field of the spec in PVE's words, both ways.
+// A Codec converts a field of the spec to PVE's value and back.
 type Codec struct {
-	// Value that the field asks for. Nil if it is left out.
+	// Value that the field asks for, or nil if the field is unset.
 	Value *string
 
-	// Read sets the field to what a VM has, if it can hold that: same compares
-	// what the VM has with what the field would ask for.
+	// Read sets the field to the value that a VM has, if the field can hold it. same compares that value with the one that the field would ask for.
 	Read func(now string, same func(now, want string) bool) bool
 
-	// plain is a value in the one way of writing it that the field has. Nil if all
-	// that differs means something else.
+	// plain returns a value in the field's normal form. If it is nil, values that differ have different meanings.
 	plain func(now string) string
 }
 
-// Want returns what the field asks for, and whether it does.
+// Want returns the value that the field asks for, and whether the field is set.
 func (c Codec) Want(string) (string, bool) { return ptr.Deref(c.Value, ""), c.Value != nil }
 
 // Same reports whether two values mean the same: yes and 1, 10.0 and 10.
@@ -53,7 +50,7 @@ func (c Codec) Same(now, want string) bool {
 	return now == want || c.plain != nil && c.plain(now) == c.plain(want)
 }
 
-// codecOf returns the Codec of a field that is written and parsed by functions.
+// codecOf returns the Codec of a field that the functions write and parse.
 func codecOf[T any](field **T, write func(T) string, parse func(string) (T, error)) Codec {
 	return Codec{Value: optional(*field, write), plain: func(now string) string {
 		v, err := parse(now)
@@ -79,26 +76,26 @@ func optional[T any](v *T, write func(T) string) *string {
 	return &s
 }
 
-// Fixed is a value that is no field's.
+// Fixed is a value without a field.
 func Fixed(value *string) Codec { return Codec{Value: value} }
 
-// Texts are written as they are.
+// Texts are written unchanged.
 func Texts(field **string) Codec {
 	return Mapped(field, func(s string) string { return s })
 }
 
-// Mapped are texts that are written in PVE's words, and read as they are.
+// Mapped texts are converted when they are written, and unchanged when they are read.
 func Mapped(field **string, write func(string) string) Codec {
 	return codecOf(field, write, func(s string) (string, error) { return s, nil })
 }
 
-// Escaped is a text that PVE keeps in its URL encoding.
+// Escaped is a text that PVE stores in its URL encoding.
 func Escaped(field **string) Codec { return codecOf(field, Escape, url.PathUnescape) }
 
 // Escape returns a text in PVE's own URL encoding, in which a space is %20.
 func Escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
-// Required is a text that is always there.
+// Required is a text that is always set.
 func Required(field *string) Codec {
 	c := Texts(&field)
 	c.Read = func(now string, _ func(now, want string) bool) bool {
@@ -108,8 +105,7 @@ func Required(field *string) Codec {
 	return c
 }
 
-// Alternative is a text that excludes another: where it is left out, it is not to
-// be there.
+// Alternative is a text that excludes another. If the field is unset, the value is to be absent.
 func Alternative(field **string) Codec {
 	c := Texts(field)
 	if c.Value == nil {
@@ -128,7 +124,7 @@ func itoa(i int32) string { return strconv.Itoa(int(i)) }
 // Integers are whole numbers.
 func Integers(field **int32) Codec { return codecOf(field, itoa, parseInteger) }
 
-// Counts are whole numbers of which 0 is none.
+// Counts are whole numbers for which 0 means none.
 func Counts(field **int32) Codec {
 	return codecOf(field, func(i int32) string {
 		if i == 0 {
@@ -146,7 +142,7 @@ func Switches(field **bool) Codec {
 	return codecOf(field, either("on", "ignore"), func(s string) (bool, error) { return s == "on", nil })
 }
 
-// either returns what writes a boolean.
+// either returns a function that writes a boolean as one of two texts.
 func either(yes, no string) func(bool) string {
 	return func(b bool) string {
 		if b {
@@ -161,7 +157,7 @@ func Decimals(field **resource.Quantity) Codec {
 	return codecOf(field, decimal, resource.ParseQuantity)
 }
 
-// Rates are numbers with decimals of which 0 is none.
+// Rates are numbers with decimals for which 0 means none.
 func Rates(field **resource.Quantity) Codec {
 	return codecOf(field, func(q resource.Quantity) string {
 		if q.IsZero() {
@@ -175,7 +171,7 @@ func decimal(q resource.Quantity) string {
 	return strconv.FormatFloat(q.AsApproximateFloat64(), 'f', -1, 64)
 }
 
-// Mebibytes are quantities of bytes that PVE has in MiB.
+// Mebibytes are quantities of bytes that PVE stores in MiB.
 func Mebibytes(field **resource.Quantity) Codec {
 	return codecOf(field, func(q resource.Quantity) string { return InMebibytes(&q) }, func(s string) (resource.Quantity, error) {
 		s = strings.TrimPrefix(s, CurrentMemory)
@@ -184,15 +180,15 @@ func Mebibytes(field **resource.Quantity) Codec {
 	})
 }
 
-// InMebibytes returns a quantity of bytes in MiB, which admission has made whole.
+// InMebibytes returns a quantity of bytes in MiB. Admission accepts only whole MiB.
 func InMebibytes(q *resource.Quantity) string {
 	return strconv.FormatInt(q.Value()/int64(proxmox.MiB), 10)
 }
 
-// CurrentMemory is the key that PVE may write memory with.
+// CurrentMemory is a key with which PVE may write memory.
 const CurrentMemory = "current="
 
-// Lists are written as one text. An empty list is not the same as none.
+// Lists are written as one text. An empty list differs from an unset one.
 func Lists(field *[]string, join func([]string) string, split func(string) []string) Codec {
 	c := Codec{Read: func(now string, same func(now, want string) bool) bool {
 		v := split(now)
@@ -209,7 +205,7 @@ func Lists(field *[]string, join func([]string) string, split func(string) []str
 	return c
 }
 
-// Sets are lists whose order is of no meaning.
+// Sets are lists whose order has no meaning.
 func Sets(field *[]string, join func([]string) string, split func(string) []string) Codec {
 	c := Lists(field, join, split)
 	c.plain = func(now string) string { return join(slices.Sorted(slices.Values(split(now)))) }

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package export writes a VM back as a spec that asks for what the VM is. It reads the
-// options of the VM by the tables of package qemu, and leaves out what no field holds.
+// Package export writes an existing VM as a spec that describes it. It reads the options of the VM by the tables of package qemu, and leaves out what no
+// field can hold.
 package export
 
 import (
@@ -30,45 +30,42 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A Subject is a VM as Proxmox VE tells of it.
+// A Subject is a VM as Proxmox VE reports it.
 type Subject struct {
-	// Options of the VM, with what is pending.
+	// Options of the VM, including pending values.
 	Options []proxmox.PendingValue
 
-	// Pool that the VM is a member of; empty for none.
+	// Pool that the VM is a member of. It is empty if there is none.
 	Pool string
 
-	// HA is what HA was told of the VM; nil if HA does not manage it.
+	// HA holds the HA settings of the VM, or nil if HA does not manage it.
 	HA proxmox.HASettings
 }
 
-// A Description is a VM written down as a spec that asks for what the VM is. Its
-// node and its power state are left out: the one follows from where the VM is, the
-// other is left alone unless it is asked for.
+// A Description is a VM written as a spec. It has no node and no power state: the node is where the VM is, and the power state is left alone unless the
+// spec declares it.
 type Description struct {
-	// UUID of the VM, which proves it to be the same one later.
+	// UUID of the VM, which identifies it later.
 	UUID string
 
-	// Parameters that ask for it.
+	// Parameters that describe the VM.
 	Parameters v1alpha1.MachineParameters
 
-	// Omissions are what the parameters do not say, and which is left alone
-	// therefore, by option.
+	// Omissions lists, by option, what the parameters do not contain and what is therefore left alone.
 	Omissions []Omission
 }
 
-// An Omission is something that a VM has and that its description does not say.
+// An Omission is a setting of a VM that its description does not contain.
 type Omission struct {
-	// Option of Proxmox VE, followed by the key of its value if it is only that.
+	// Option of Proxmox VE, followed by the key of its value if only that part is omitted.
 	Option string `json:"option"`
 
-	// Reason for which it is left out, in words.
+	// Reason of the omission, as text.
 	Reason string `json:"reason"`
 }
 
-// Describe describes a VM. What refuses says of parameters is left out: paths of fields that
-// admission does not take, such as disks[0].size. It is an error if no Machine could
-// adopt the VM: if it is a template, is not complete, or has no SMBIOS UUID.
+// Describe describes a VM. It leaves out the fields whose paths refuses returns, which are those that admission rejects, such as disks[0].size. It returns
+// an error if no Machine could adopt the VM, because the VM is a template, is not complete, or has no SMBIOS UUID.
 func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Description, error) {
 	config := qemu.Read(s.Options).Config
 	switch {
@@ -95,7 +92,7 @@ func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Des
 	return Description{UUID: strings.ToLower(config.UUID()), Parameters: *w.p, Omissions: w.omissions}, nil
 }
 
-// blank returns parameters whose every struct is there to be written to.
+// blank returns parameters in which every struct is allocated.
 func blank() *v1alpha1.MachineParameters {
 	return &v1alpha1.MachineParameters{
 		CPU: &v1alpha1.MachineCPU{}, MemoryOptions: &v1alpha1.MachineMemoryOptions{}, AgentOptions: &v1alpha1.MachineAgentOptions{},
@@ -105,7 +102,7 @@ func blank() *v1alpha1.MachineParameters {
 	}
 }
 
-// prune structs that nothing was written to.
+// prune removes structs to which nothing was written.
 func prune(v reflect.Value) {
 	for _, f := range v.Fields() {
 		switch {

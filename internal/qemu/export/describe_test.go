@@ -33,13 +33,13 @@ const (
 	ourImage = "files:iso/cidata-10000-" + ourUUID + "-0123456789abcdef.iso"
 )
 
-// our returns a configuration that has an identity.
+// our returns a configuration with an identity.
 func our(config qemu.Config) qemu.Config {
 	config["smbios1"] = "uuid=" + ourUUID
 	return config
 }
 
-// described is what a VM with a configuration is described as.
+// described returns the description of a VM with a configuration.
 func described(t *testing.T, config qemu.Config) Description {
 	t.Helper()
 	var values []proxmox.PendingValue
@@ -53,7 +53,7 @@ func described(t *testing.T, config qemu.Config) Description {
 	return got
 }
 
-// everything is accepted.
+// everything accepts all parameters.
 func everything(v1alpha1.MachineParameters) []string { return nil }
 
 func TestDescribeRefuses(t *testing.T) {
@@ -78,7 +78,7 @@ func TestDescribeRefuses(t *testing.T) {
 	}
 }
 
-// What admission refuses is left out, with what cannot be without it.
+// TestDescribeAccepted checks that fields which admission rejects are left out, with those that depend on them.
 func TestDescribeAccepted(t *testing.T) {
 	config := our(map[string]string{
 		"name": "a", "tags": "a;b", "usb0": "spice,usb3=1", "numa0": "cpus=0,memory=512", "scsi0": "s:vm-100-disk-0,size=1G", "cores": "2",
@@ -130,7 +130,7 @@ func TestDescribeAccepted(t *testing.T) {
 	}
 }
 
-// TestDescribeGateways leaves out those that admission refuses.
+// TestDescribeGateways checks that gateways which admission rejects are left out.
 func TestDescribeGateways(t *testing.T) {
 	cases := map[string]struct{ reason, ipconfig, omitted string }{
 		"Inside":    {reason: "A gateway of the network stays.", ipconfig: "ip=192.0.2.10/24,gw=192.0.2.1,ip6=2001:db8::2/64,gw6=2001:db8::1"},

@@ -30,16 +30,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A constraint is something that Proxmox VE keeps and that admission refuses, since it
-// has no effect or the VM would not start. Each has a rule in the API's schema.
+// A constraint concerns settings that Proxmox VE accepts and admission rejects, because they have no effect or the VM would not start. Each corresponds to
+// a rule in the API's schema.
 type constraint struct {
 	option, reason string
 
-	// drop takes it out of the parameters and reports whether it was there.
+	// drop removes the setting from the parameters and reports whether it was there.
 	drop func(p *v1alpha1.MachineParameters) bool
 }
 
-// constraints of what a VM has one of.
+// constraints of settings that a VM has once.
 //
 //nolint:gochecknoglobals // A constant.
 var constraints = []constraint{
@@ -53,7 +53,7 @@ var constraints = []constraint{
 	{"vcpus", "they are more than cores * sockets", func(p *v1alpha1.MachineParameters) bool {
 		c := p.CPU
 		if c.VCPUs != nil && c.Cores == nil {
-			c.Cores = new(int32(1)) // Which is what the VM has.
+			c.Cores = new(int32(1)) // This is the value that the VM has.
 		}
 		return dropIf(&c.VCPUs, c.VCPUs != nil && *c.VCPUs > *c.Cores*orOne(c.Sockets))
 	}},
@@ -84,7 +84,7 @@ func orOne(v *int32) int32 {
 	return *v
 }
 
-// sanitize makes the spec fit what admission asks for beside the form of values.
+// sanitize makes the spec conform to the rules of admission about combinations of values.
 func (w *writer) sanitize() {
 	for _, c := range constraints {
 		if c.drop(w.p) {
@@ -130,7 +130,7 @@ func (w *writer) sanitizeNetwork(n *v1alpha1.MachineNetwork) {
 	w.sanitizeGateway(n.Name, "gw6", &c.Gateway6, ptr.Deref(c.Address6, ""))
 }
 
-// sanitizeGateway leaves out a gateway that admission refuses beside an address.
+// sanitizeGateway leaves out a gateway that admission rejects for an address.
 func (w *writer) sanitizeGateway(network, key string, gateway **string, address string) {
 	switch {
 	case dropIf(gateway, *gateway != nil && !qemu.IsStatic(address)):
@@ -140,8 +140,8 @@ func (w *writer) sanitizeGateway(network, key string, gateway **string, address 
 	}
 }
 
-// onLink reports whether a gateway is reached from an address with prefix length: it is in its network or link-local, or the network
-// is a single address or pair. What cannot be read is for the schema to judge.
+// onLink reports whether an address with prefix length can reach a gateway directly: the gateway is in its network or link-local, or the network is a
+// single address or pair. The schema checks values that cannot be parsed.
 func onLink(gateway, address string) bool {
 	g, err := netip.ParseAddr(gateway)
 	if err != nil {
@@ -154,7 +154,7 @@ func onLink(gateway, address string) bool {
 	return p.Contains(g) || p.Bits() >= p.Addr().BitLen()-1 || g.Is6() && g.IsLinkLocalUnicast()
 }
 
-// disagreement returns what parameters ask for that the VM is not.
+// disagreement returns the options that parameters ask for with other values than the VM has.
 func (w *writer) disagreement(p *v1alpha1.MachineParameters) []string {
 	var err error
 	d := qemu.Desired{MachineParameters: p, Identity: qemu.Identity{UUID: w.config.UUID()}}
@@ -171,8 +171,7 @@ func (w *writer) disagreement(p *v1alpha1.MachineParameters) []string {
 	return why
 }
 
-// accept leaves out what is refused: the field alone if the VM can do without it,
-// otherwise the entry or the list that it is in.
+// accept leaves out what admission rejects: only the field if the VM can do without it, otherwise the entry or the list that contains it.
 func (w *writer) accept(refuses func(v1alpha1.MachineParameters) []string) {
 	for {
 		paths := refuses(*w.p)
@@ -193,12 +192,12 @@ func (w *writer) leaveOut(path string) bool {
 	return false
 }
 
-// parentOf returns the parent of the path of a field: disks[0].size is in disks[0], and that in disks.
+// parentOf returns the parent of the path of a field: disks[0] of disks[0].size, and disks of disks[0].
 func parentOf(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
-// withoutField returns a copy of parameters that has no value at a path.
+// withoutField returns a copy of parameters without the value at a path.
 func withoutField(p *v1alpha1.MachineParameters, path string) (*v1alpha1.MachineParameters, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
 	if err != nil {

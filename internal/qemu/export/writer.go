@@ -31,11 +31,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// A writer writes a VM's options down as parameters.
+// A writer writes a VM's options as parameters.
 type writer struct {
 	config qemu.Config
 
-	// told are the options that were dealt with.
+	// told holds the options that were processed.
 	told map[string]bool
 
 	p         *v1alpha1.MachineParameters
@@ -76,8 +76,7 @@ func (w *writer) write(s Subject) {
 	w.poolAndHA(s)
 }
 
-// try reads an option that the VM has into a copy of the parameters, and keeps
-// that unless it would then ask for another value.
+// try reads an option of the VM into a copy of the parameters. It keeps the copy unless that would ask for another value.
 func (w *writer) try(name string, read qemu.Reader) {
 	now, there := w.config[name]
 	if !there {
@@ -96,7 +95,7 @@ func (w *writer) try(name string, read qemu.Reader) {
 	}
 }
 
-// each tries to read the options of these names.
+// each tries to read the options with these names.
 func (w *writer) each(names []string, read qemu.Reader) {
 	for _, name := range names {
 		w.try(name, read)
@@ -110,8 +109,7 @@ func (w *writer) table(of func(p *v1alpha1.MachineParameters) []qemu.Option) {
 	}
 }
 
-// list reads options that are numbered from 0 and that a list sets in its order. One
-// with a gap cannot be said.
+// list reads options that are numbered from 0 and that a list sets in its order. A list cannot express gaps.
 func (w *writer) list(prefix string, most int, read func(i int) qemu.Reader) {
 	if !w.gapless(prefix, most) {
 		return
@@ -121,15 +119,14 @@ func (w *writer) list(prefix string, most int, read func(i int) qemu.Reader) {
 	}
 }
 
-// disks writes the disks by their device, which is their name too.
+// disks writes the disks, named by their devices.
 func (w *writer) disks() {
 	disks := w.config.Disks()
 	slices.SortFunc(disks, qemu.CompareDevices)
 	w.each(disks, qemu.ReadDisk)
 }
 
-// cloudInit is written down if the VM has a drive for it: the spec would ask for
-// one otherwise.
+// cloudInit writes the cloud-init options if the VM has a drive for them. Without one, the spec would ask for a new drive.
 func (w *writer) cloudInit() {
 	drive, err := proxmox.ParseDisk(w.config[w.config.CloudInitDrive()])
 	if err != nil {
@@ -143,7 +140,7 @@ func (w *writer) cloudInit() {
 	}
 }
 
-// noDrive omits what would be written to the drive.
+// noDrive omits the options that PVE writes to the drive.
 func (w *writer) noDrive() {
 	for _, name := range slices.Sorted(maps.Keys(w.config)) {
 		f := fields.Of(name)
@@ -154,7 +151,7 @@ func (w *writer) noDrive() {
 	}
 }
 
-// cdroms writes the drives by their device, which is their name too.
+// cdroms writes the drives, named by their devices.
 func (w *writer) cdroms() {
 	for _, device := range w.config.CDROMs() {
 		w.told[device] = true
@@ -169,8 +166,7 @@ func (w *writer) cdroms() {
 	}
 }
 
-// gapless reports whether an option is there from 0 on without a gap, and omits it
-// otherwise.
+// gapless reports whether options exist from 0 on without a gap, and omits them otherwise.
 func (w *writer) gapless(prefix string, most int) bool {
 	var found []string
 	whole := true
@@ -201,7 +197,7 @@ func (w *writer) boot() {
 	}
 }
 
-// others are the options that have no field, and what is no option.
+// others processes the options that have no field, and values that are no options.
 func (w *writer) others() {
 	for _, name := range slices.Sorted(maps.Keys(w.config)) {
 		if w.told[name] {
@@ -211,7 +207,7 @@ func (w *writer) others() {
 		switch reason := leftAlone(s); {
 		case reason != "":
 			w.omit(name, "", reason)
-		case !fields.IsOption(name): // Proxmox VE keeps it for itself.
+		case !fields.IsOption(name): // Proxmox VE keeps it for internal use.
 		case fields.Of(name) != "":
 			w.omit(name, "", noField)
 		default:
@@ -220,8 +216,7 @@ func (w *writer) others() {
 	}
 }
 
-// leftAlone says why an option that has no field is not said, if that is of
-// interest.
+// leftAlone returns why an option without a field is omitted, if that is of interest.
 func leftAlone(option string) string {
 	switch option {
 	case "cipassword":
@@ -241,7 +236,7 @@ func leftAlone(option string) string {
 func (w *writer) extra(name string) {
 	now := w.config[name]
 	if fields.GeneratedByPVE(name, now) {
-		return // Proxmox VE made it up, and makes another up when it restores the VM.
+		return // Proxmox VE generates it, and generates another one when it restores the VM.
 	}
 	switch {
 	case strings.Contains(now, "\n") || now == "":
@@ -257,7 +252,7 @@ func (w *writer) extra(name string) {
 	w.p.ExtraConfig[name] = v1alpha1.ExtraValue(now)
 }
 
-// poolAndHA are what Proxmox VE keeps elsewhere.
+// poolAndHA writes the settings that Proxmox VE stores outside the VM's configuration.
 func (w *writer) poolAndHA(s Subject) {
 	w.p.Pool = qemu.NonEmpty(s.Pool)
 	var settings propertystring.Properties

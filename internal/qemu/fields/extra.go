@@ -26,24 +26,23 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
-// An Extra is an option of PVE that has no field.
+// An Extra is an option of PVE without a field.
 type Extra struct {
-	// Keys of a property string, in which order is of no meaning; empty for an option
-	// that is none. DefaultKey is that of the value without a key.
+	// Keys of a property string, whose order has no meaning. It is empty for other options. DefaultKey is the key of the value without a key.
 	Keys       []string
 	DefaultKey string
 
-	// form of a value that is no property string. Nil if PVE takes any.
+	// form of a value that is no property string, or nil if PVE accepts any.
 	form *regexp.Regexp
 
-	// Absent is the value that holds when the option is not there.
+	// Absent is the value that applies when the option is absent.
 	Absent string
 
-	// Generated is true for a value that PVE makes up where 1 is asked for.
+	// Generated is true if PVE generates the value when 1 is requested.
 	Generated bool
 }
 
-// extras are the options of PVE 8.4 and 9.2 that have no field.
+// extras holds the options of PVE 8.4 and 9.2 without a field.
 //
 //nolint:gochecknoglobals // Constants.
 var extras = map[string]Extra{
@@ -70,12 +69,12 @@ var extras = map[string]Extra{
 	"vmstatestorage":     {form: oneOf(`[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]`)},
 }
 
-// oneOf returns a form of which each alternative is a pattern for the whole of a value.
+// oneOf returns a form in which each alternative matches a whole value.
 func oneOf(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile("^(" + strings.Join(patterns, "|") + ")$")
 }
 
-// Rejection says why a value is none that PVE takes, or nothing.
+// Rejection returns why PVE does not accept a value, or nothing.
 func (x Extra) Rejection(value string) string {
 	if x.form != nil && !x.form.MatchString(value) {
 		alternatives := strings.TrimSuffix(strings.TrimPrefix(x.form.String(), "^("), ")$")
@@ -89,19 +88,19 @@ func (x Extra) Rejection(value string) string {
 	return ""
 }
 
-// ExtraOf returns what is known of an option that has no field; nothing of one that is not known.
+// ExtraOf returns what is known of an option without a field. It is the zero value for an unknown option.
 func ExtraOf(name string) Extra { return extras[name] }
 
-// GeneratedByPVE reports whether PVE made a value up.
+// GeneratedByPVE reports whether PVE generated a value.
 func GeneratedByPVE(name, value string) bool { return extras[name].Generated && len(value) > 1 }
 
-// IsExtra reports whether extraConfig takes an option of this name.
+// IsExtra reports whether extraConfig accepts an option of this name.
 func IsExtra(option string) bool {
 	_, known := extras[option]
 	return known
 }
 
-// ExtraRejections rejects names and values that extraConfig does not take.
+// ExtraRejections rejects names and values that extraConfig does not accept.
 func ExtraRejections[V ~string](extra map[string]V) []string {
 	var no []string
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
@@ -112,7 +111,7 @@ func ExtraRejections[V ~string](extra map[string]V) []string {
 	return no
 }
 
-// ExtraRejection returns why extraConfig does not take a value, or nothing.
+// ExtraRejection returns why extraConfig does not accept a value, or nothing.
 func ExtraRejection(name, value string) string {
 	switch {
 	case Of(name) != "":

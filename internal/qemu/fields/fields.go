@@ -14,13 +14,12 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package fields knows which field of a Machine's spec sets which option of a VM, and which parameters of PVE are no option.
+// Package fields maps the options of a VM to the fields of a Machine's spec that set them, and knows which parameters of PVE are no options.
 package fields
 
 import "strings"
 
-// single are the fields of the spec that set options; indexed those that
-// set options with a number, such as net0.
+// single holds the fields of the spec that set options, indexed those that set options with a number, such as net0.
 //
 //nolint:gochecknoglobals // Constants.
 var (
@@ -94,15 +93,14 @@ var (
 	}
 )
 
-// Reasons why a parameter of PVE is no option that a VM could be wanted to have.
+// Reasons why a parameter of PVE is not an option that a spec can set.
 const (
 	saysHow   = "it says how one call is carried out"
 	isState   = "it is a state that operations leave, and setting it by hand can lose data"
 	isWritten = "Proxmox VE writes it itself"
 )
 
-// noOption are parameters of PVE's calls, and what it writes into configurations
-// itself.
+// noOption holds parameters of PVE's calls, and values that PVE itself writes into configurations.
 //
 //nolint:gochecknoglobals // Constants.
 var noOption = map[string]string{
@@ -120,7 +118,7 @@ func Stem(option string) (string, bool) {
 	return s, s != option
 }
 
-// Of returns the field of the spec that sets an option, or empty.
+// Of returns the field of the spec that sets an option, or nothing.
 func Of(option string) string {
 	if s, numbered := Stem(option); numbered {
 		return indexed[s]
@@ -128,12 +126,11 @@ func Of(option string) string {
 	return single[option]
 }
 
-// WhyNone returns why a parameter of PVE is no option that somebody sets; empty for one that is.
+// WhyNone returns why a parameter of PVE is not an option that users set. It is empty for such an option.
 func WhyNone(option string) string {
 	s, _ := Stem(option)
 	return noOption[s]
 }
 
-// IsOption reports whether an option is one that somebody sets, and not what PVE keeps
-// for itself or what says how a call is carried out.
+// IsOption reports whether users can set an option. Values that PVE keeps for internal use, and parameters of how a call is carried out, are no options.
 func IsOption(option string) bool { return WhyNone(option) == "" }

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-// The guide tells where each option has its place.
+// TestGuideHasEveryOption checks that the guide contains each option with its field.
 func TestGuideHasEveryOption(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/machine-options.md")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestGuideHasEveryOption(t *testing.T) {
 	}
 }
 
-// The values that extraConfig takes are those of PVE's descriptions.
+// TestExtraValues checks that the values that extraConfig accepts are those of PVE's descriptions.
 func TestExtraValues(t *testing.T) {
 	known := map[string]bool{}
 	for _, version := range []string{"8.4", "9.2"} {
@@ -61,7 +61,7 @@ func TestExtraValues(t *testing.T) {
 				property = parameters[s+"[n]"]
 			}
 			if property == nil {
-				continue // Of the other version.
+				continue // An option of the other version.
 			}
 			known[name] = true
 			for _, value := range property.Enum {

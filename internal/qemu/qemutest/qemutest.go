@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package qemutest has configurations of VMs for tests, made up after what years, other
-// tools and edits by hand leave behind in real clusters.
+// Package qemutest provides configurations of VMs for tests, modelled on what years, other tools and manual edits leave behind in real clusters.
 package qemutest
 
 import (
@@ -33,8 +32,7 @@ var files embed.FS
 
 var reLine = regexp.MustCompile(`(?m)^(?:#(.*)|([a-z][a-z_-]*[0-9]*): (.*))$`)
 
-// Configs returns the VMs by name, as PVE keeps their options: it is an error if the files
-// cannot be read.
+// Configs returns the VMs by name, with their options as PVE stores them. It returns an error if the files cannot be read.
 func Configs() (map[string]map[string]string, error) {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -51,7 +49,7 @@ func Configs() (map[string]map[string]string, error) {
 	return all, nil
 }
 
-// parse parses one of PVE's files. Comments are the description.
+// parse parses one of PVE's files. Comments become the description.
 func parse(text string) map[string]string {
 	config, description := map[string]string{}, ""
 	for _, m := range reLine.FindAllStringSubmatch(text, -1) {
@@ -67,7 +65,7 @@ func parse(text string) map[string]string {
 	return config
 }
 
-// decoded returns what PVE makes of a line: what is not encoded stays as it is.
+// decoded decodes a line like PVE, which leaves invalid encodings unchanged.
 func decoded(line string) string {
 	if text, err := url.PathUnescape(line); err == nil {
 		return text

@@ -25,8 +25,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-// What has bounds is an option or key that one version knows and another does
-// not, as far as the descriptions of both tell.
+// TestBounds checks that an option or key has a version range if, and only if, one version knows it and another does not, as far as the descriptions of
+// both show.
 func TestBounds(t *testing.T) {
 	old, err := schema.Load("8.4")
 	if err != nil {

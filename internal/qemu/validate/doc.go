@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package validate finds what stands in the way of a change of a VM, or of its start: options
-// that a version of PVE does not know, options that only root may set, privileges that the
-// provider's user needs, and configurations with which PVE would not start the VM. What
-// contradicts the configuration of the VM itself is found by [qemu.Desired.Rejections].
+// Package validate finds obstacles to a change of a VM, or to its start: options that a version of PVE does not know, options that only root may set,
+// privileges that the provider's user lacks, and configurations with which PVE would not start the VM. Contradictions with the configuration of the VM
+// itself are found by [qemu.Desired.Rejections].
 package validate

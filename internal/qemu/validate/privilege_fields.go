@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// A Change is one of the options of a VM that has a configuration, and whose devices are those of entries of the spec.
+// A Change is a change of the options of a VM with a configuration, whose devices belong to entries of the spec.
 type Change struct {
 	qemu.Difference
 
@@ -36,14 +36,14 @@ type Change struct {
 	At      Place
 }
 
-// A FieldRequirement is what a field of the spec takes beside the options that it sets.
+// A FieldRequirement holds the privileges that a field of the spec needs in addition to those of the options that it sets.
 type FieldRequirement struct {
 	Field string
 	Needs []PrivilegeRequirement
 }
 
-// NameFields adds to a refusal for missing privileges which fields of the spec need them: those that set the options of a change, and
-// those that take more than options.
+// NameFields adds to an error about missing privileges which fields of the spec need them: those that set the options of a change, and those that need
+// more than that.
 func NameFields(err error, c Change, more ...FieldRequirement) error {
 	if !proxmox.IsAuthorization(err) {
 		return err
@@ -75,8 +75,8 @@ func (c Change) fieldsThatNeed(p proxmox.Privilege) []string {
 	return all
 }
 
-// fieldOf returns the field of the spec that sets an option, with the entry of a list, and with the option where that has another name:
-// "cpu.cores (cores)", "disks[data] (scsi1)", "tags".
+// fieldOf returns the field of the spec that sets an option, with the entry of a list, and with the option if its name differs: "cpu.cores (cores)",
+// "disks[data] (scsi1)", "tags".
 func (c Change) fieldOf(option string) string {
 	field := c.entryOf(option)
 	switch {
@@ -93,7 +93,7 @@ func (c Change) fieldOf(option string) string {
 	return field + " (" + option + ")"
 }
 
-// holdsCloudInit reports whether a drive has cloud-init's data, or is to have them.
+// holdsCloudInit reports whether a drive has cloud-init's data, or is to have it.
 func (c Change) holdsCloudInit(drive string) bool {
 	return slices.ContainsFunc([]string{c.Config[drive], c.Set[drive]}, func(value string) bool {
 		k, err := proxmox.ParseDisk(value)
@@ -101,7 +101,7 @@ func (c Change) holdsCloudInit(drive string) bool {
 	})
 }
 
-// entryOf returns the entry of a list of the spec whose device an option is; empty if it is none's.
+// entryOf returns the entry of a list of the spec that has the device of an option, or nothing if there is none.
 func (c Change) entryOf(option string) string {
 	d := c.Devices
 	for list, devices := range map[string]map[string]string{

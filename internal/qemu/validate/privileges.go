@@ -27,34 +27,33 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// A PrivilegeRequirement is something that PVE asks of the user: any of these privileges is enough. The
-// last is the one that PVE names when there is none.
+// A PrivilegeRequirement is a requirement of PVE that any of these privileges meets. PVE names the last one when the user has none.
 type PrivilegeRequirement []proxmox.Privilege
 
-// Met reports whether the user meets the need.
+// Met reports whether the user meets the requirement.
 func (n PrivilegeRequirement) Met(has func(path, privilege string) bool) bool {
 	return slices.ContainsFunc(n, func(p proxmox.Privilege) bool {
 		return slices.ContainsFunc(p.Names, func(name string) bool { return has(p.Path, name) })
 	})
 }
 
-// Named returns the privilege that PVE names when the need is not met.
+// Named returns the privilege that PVE names when the requirement is not met.
 func (n PrivilegeRequirement) Named() proxmox.Privilege { return n[len(n)-1] }
 
-// On returns the need of a privilege on one path.
+// On returns the requirement of a privilege on one path.
 func On(path, privilege string) PrivilegeRequirement {
 	return PrivilegeRequirement{{Path: path, Names: []string{privilege}}}
 }
 
-// A Place is where PVE looks for the privileges on a VM.
+// A Place determines where PVE checks the privileges on a VM.
 type Place struct {
 	VMID int
 
-	// Pool that a VM is created in: privileges on it count for one that is not there yet.
+	// Pool in which a VM is created. Privileges on it count for a VM that does not exist yet.
 	Pool string
 }
 
-// RequiredPrivileges returns the need of any of the privileges on the VM.
+// RequiredPrivileges returns the requirement of any of the privileges on the VM.
 func (p Place) RequiredPrivileges(privileges ...string) PrivilegeRequirement {
 	there := PrivilegeRequirement{{Path: fmt.Sprintf("/vms/%d", p.VMID), Names: privileges}}
 	if p.Pool == "" {
@@ -63,8 +62,8 @@ func (p Place) RequiredPrivileges(privileges ...string) PrivilegeRequirement {
 	return append(PrivilegeRequirement{{Path: "/pool/" + p.Pool, Names: privileges}}, there...)
 }
 
-// What PVE asks for on a VM to change options, by their names without numbers. Options
-// that are not listed are for root@pam, or depend on their values.
+// The privileges on a VM that PVE requires to change options, by their names without numbers. Options that are not listed are reserved for root@pam, or
+// depend on their values.
 //
 //nolint:gochecknoglobals // A constant.
 var privileges = byOption(map[string]string{
@@ -88,8 +87,8 @@ func byOption(options map[string]string) map[string][]string {
 	return out
 }
 
-// RequiredPrivileges returns, for a change of the configuration of a VM, the privileges that PVE asks for, as far
-// as is known without a look at the cluster. Each is listed once.
+// RequiredPrivileges returns the privileges that PVE requires for a change of the configuration of a VM, as far as they are known without reading the
+// cluster. Each is listed once.
 func RequiredPrivileges(d qemu.Difference, config qemu.Config, at Place) []PrivilegeRequirement {
 	var all []PrivilegeRequirement
 	for _, option := range d.Options() {
@@ -100,7 +99,7 @@ func RequiredPrivileges(d qemu.Difference, config qemu.Config, at Place) []Privi
 	return Distinct(all)
 }
 
-// Distinct returns the needs without repetitions.
+// Distinct returns the requirements without repetitions.
 func Distinct(all []PrivilegeRequirement) []PrivilegeRequirement {
 	var out []PrivilegeRequirement
 	for _, n := range all {
@@ -124,14 +123,14 @@ func needs(p proxmox.Privilege, option, value string, at Place) bool {
 	return slices.ContainsFunc(privilegesOf(option, value, at), func(n PrivilegeRequirement) bool { return n.asks(p) })
 }
 
-// asks reports whether a privilege is one of those of which any is enough.
+// asks reports whether a privilege is among those that meet the requirement.
 func (n PrivilegeRequirement) asks(p proxmox.Privilege) bool {
 	return slices.ContainsFunc(n, func(o proxmox.Privilege) bool {
 		return o.Path == p.Path && slices.ContainsFunc(o.Names, func(name string) bool { return slices.Contains(p.Names, name) })
 	})
 }
 
-// privilegesOf returns the privileges for giving an option a value, or taking it away.
+// privilegesOf returns the privileges to set an option to a value, or to remove it.
 func privilegesOf(option, value string, at Place) []PrivilegeRequirement {
 	s, _ := fields.Stem(option)
 	if names, ok := privileges[s]; ok {
@@ -150,7 +149,7 @@ func privilegesOf(option, value string, at Place) []PrivilegeRequirement {
 	return append([]PrivilegeRequirement{at.RequiredPrivileges("VM.Config.Disk")}, newDiskPrivileges(k)...)
 }
 
-// privilegesOfValue returns those beside the privilege on the VM.
+// privilegesOfValue returns the privileges in addition to those on the VM.
 func privilegesOfValue(stem, value string) []PrivilegeRequirement {
 	p, err := propertystring.Parse(value, map[string]string{"virtiofs": "dirid", "cpu": "cputype"}[stem])
 	switch {
@@ -176,8 +175,8 @@ func privilegesOfValue(stem, value string) []PrivilegeRequirement {
 // IsNIC reports whether an option is a network.
 func IsNIC(option string) bool { return qemu.BusOf(option) == "net" }
 
-// NetworkPrivileges returns, for a change, the use of each bridge that a network has or is to have. Those
-// whose zone is not known, which is empty then, are left out, and trunks.
+// NetworkPrivileges returns the privileges to use each bridge that a network has or is to have. Bridges without a known zone (zone returns nothing), and
+// trunks, are left out.
 func NetworkPrivileges(d qemu.Difference, config qemu.Config, zone func(bridge string) string) []PrivilegeRequirement {
 	var all []PrivilegeRequirement
 	for _, option := range d.Options() {
@@ -196,7 +195,7 @@ func NetworkPrivileges(d qemu.Difference, config qemu.Config, zone func(bridge s
 	return Distinct(all)
 }
 
-// newDiskPrivileges returns the privileges of a disk that is yet to be made.
+// newDiskPrivileges returns the privileges to create a disk.
 func newDiskPrivileges(k proxmox.Disk) []PrivilegeRequirement {
 	storage, size, ok := strings.Cut(k.Volume, ":")
 	if !ok || strings.Trim(size, "0123456789.") != "" {

@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// TestNameFields has a refusal for a missing privilege name the fields that need it.
+// TestNameFields checks that an error about a missing privilege names the fields that need it.
 func TestNameFields(t *testing.T) {
 	denied := func(path string, names ...string) error {
 		return proxmox.Denial("create VM 7", proxmox.Privilege{Path: path, Names: names})
@@ -200,7 +200,7 @@ func TestNetworkNeeds(t *testing.T) {
 	}
 }
 
-// The document lists each field at the privilege that its options need.
+// TestDocumentedFields checks that the document lists each field at the privilege that its options need.
 func TestDocumentedFields(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "least-privilege.md"))
 	if err != nil {
@@ -221,7 +221,7 @@ func TestDocumentedFields(t *testing.T) {
 	}
 }
 
-// set is a change that sets options.
+// set returns a change that sets options.
 func set(pairs ...string) qemu.Difference {
 	d := qemu.Difference{Set: proxmox.Params{}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -230,7 +230,7 @@ func set(pairs ...string) qemu.Difference {
 	return d
 }
 
-// told are needs as a text.
+// told returns requirements as text.
 func told(needs []PrivilegeRequirement) string {
 	var all []string
 	for _, n := range needs {

@@ -26,12 +26,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// rootOnly are the options that root@pam alone may set or remove, with its
-// password: not even its tokens may.
+// rootOnly matches the options that only root@pam may set or remove, and only with its password, not with a token.
 var rootOnly = regexp.MustCompile(`^(affinity|amd-sev|arch|args|hookscript|hugepages|intel-tdx|ivshmem|keephugepages|parallel\d+|` +
 	`spice_enhancements|vmgenid)$`)
 
-// reserved says why root@pam alone may give an option a value, or take it away.
+// reserved returns why only root@pam may set an option to a value, or remove it.
 func reserved(option, value string) string {
 	p, err := propertystring.Parse(value, "host")
 	switch {
@@ -49,10 +48,10 @@ func reserved(option, value string) string {
 	return ""
 }
 
-// RootOnly reports whether root@pam alone may give an option a value.
+// RootOnly reports whether only root@pam may set an option to a value.
 func RootOnly(option, value string) bool { return reserved(option, value) != "" }
 
-// RootOnlyOptions returns the regular expression of the options to which root@pam alone may give any value.
+// RootOnlyOptions returns the regular expression of the options that only root@pam may set, whatever the value.
 func RootOnlyOptions() string { return rootOnly.String() }
 
 // Forbidden returns the changes of a configuration that only root@pam may make, and

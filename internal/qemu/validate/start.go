@@ -29,16 +29,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A startError of a configuration is what keeps PVE from starting a VM with it.
+// A startError is a reason why PVE would not start a VM with a configuration.
 type startError struct {
-	// fields that do not go together.
+	// fields that conflict.
 	fields string
 
 	why string
 }
 
-// StartError returns why a VM that runs would not start any more with its pending changes, or one that is to be made of what is
-// active would not. PVE takes them nevertheless, and finds out when the VM is down.
+// StartError returns why a running VM would not start again with its pending changes, or why a VM created from the active configuration would not start.
+// PVE accepts such a configuration, and fails only at the start.
 func StartError(s qemu.State) []string {
 	active := startErrors(s.Active)
 	var no []string
@@ -59,7 +59,7 @@ func hotplugs(c qemu.Config, feature string) bool {
 	return slices.Contains(qemu.SplitHotplug(cmp.Or(c["hotplug"], qemu.DefaultHotplug)), feature)
 }
 
-// hotplugErrors finds what memory that can be plugged in does not go with.
+// hotplugErrors finds conflicts with memory hotplug.
 func hotplugErrors(c qemu.Config) []startError {
 	if !hotplugs(c, "memory") {
 		return nil
@@ -80,7 +80,7 @@ func hotplugErrors(c qemu.Config) []startError {
 	return found
 }
 
-// numaErrors finds what needs NUMA, and nodes that are not made of what the VM has.
+// numaErrors finds settings that need NUMA, and nodes that do not match the VM.
 func numaErrors(c qemu.Config) []startError {
 	switch nodes := c.Numbered("numa"); {
 	case c["numa"] != "1" && c["hugepages"] != "":
@@ -98,7 +98,7 @@ func numaErrors(c qemu.Config) []startError {
 	return nil
 }
 
-// numaNodesOf returns the NUMA nodes, by their number.
+// numaNodesOf returns the NUMA nodes by their numbers.
 func numaNodesOf(c qemu.Config) map[string]propertystring.Properties {
 	all := map[string]propertystring.Properties{}
 	for _, option := range c.Numbered("numa") {
@@ -109,7 +109,7 @@ func numaNodesOf(c qemu.Config) map[string]propertystring.Properties {
 	return all
 }
 
-// numaNodeErrors finds nodes of NUMA that lack something.
+// numaNodeErrors finds NUMA nodes with missing settings.
 func numaNodeErrors(c qemu.Config) []startError {
 	if c["numa"] != "1" {
 		return nil
@@ -130,14 +130,14 @@ func numaNodeErrors(c qemu.Config) []startError {
 	return found
 }
 
-// hugePageErrors finds memory that huge pages cannot hold: PVE::QemuServer::Memory::hugepages_size.
+// hugePageErrors finds memory sizes that are not possible with huge pages: PVE::QemuServer::Memory::hugepages_size.
 func hugePageErrors(c qemu.Config) []startError {
 	if c["hugepages"] == "" || c["numa"] != "1" || hotplugs(c, "memory") {
 		return nil
 	}
 	page, err := strconv.Atoi(c["hugepages"])
 	if err != nil {
-		page = 2 // Any size, the least of which is this one.
+		page = 2 // Any size, of which this is the smallest.
 	}
 	for _, has := range nodeMemory(c) {
 		if has%page != 0 {
@@ -147,7 +147,7 @@ func hugePageErrors(c qemu.Config) []startError {
 	return nil
 }
 
-// nodeMemory returns what each NUMA node of the VM has, in MiB. Without nodes of their own the sockets share it.
+// nodeMemory returns the memory of each NUMA node of the VM, in MiB. Without configured nodes, the sockets share the memory.
 func nodeMemory(c qemu.Config) []int {
 	var each []int
 	for _, n := range numaNodesOf(c) {

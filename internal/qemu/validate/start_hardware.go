@@ -27,8 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// hardwareErrors finds devices that do not go with what else the VM is. Each of them PVE
-// finds in PVE::QemuServer::config_to_command, which a start begins with.
+// hardwareErrors finds devices that conflict with the rest of the VM. PVE finds them in PVE::QemuServer::config_to_command, at the beginning of a start.
 func hardwareErrors(c qemu.Config) []startError {
 	return slices.Concat(pcieErrors(c), igdErrors(c), mediatedErrors(c), usbErrors(c), firmwareErrors(c), shareErrors(c))
 }
@@ -48,9 +47,9 @@ func pcieErrors(c qemu.Config) []startError {
 	return found
 }
 
-// igdOption is a part of a PCI device that does not go with legacyIGD.
+// igdOption is a setting of a PCI device that conflicts with legacyIGD.
 type igdOption struct {
-	key, value string // Empty for one that is on.
+	key, value string // Empty for a setting that is on.
 	why        string
 }
 
@@ -62,7 +61,7 @@ func igdOptions() []igdOption {
 	}
 }
 
-// igdErrors finds those of an Intel display that is passed on: PVE::QemuServer::PCI::parse_hostpci_devices.
+// igdErrors finds conflicts of a passed-through Intel display: PVE::QemuServer::PCI::parse_hostpci_devices.
 func igdErrors(c qemu.Config) []startError {
 	var found []startError
 	for i, d := range legacyIGDs(c) {
@@ -85,7 +84,7 @@ func igdErrors(c qemu.Config) []startError {
 	return found
 }
 
-// A passed PCI device.
+// passed is a PCI device that is passed through.
 type passed struct {
 	propertystring.Properties
 
@@ -114,7 +113,7 @@ func legacyIGDs(c qemu.Config) []passed {
 	return slices.DeleteFunc(passedDevices(c), func(p passed) bool { return !p.has(igdOption{key: "legacy-igd", value: "1"}) })
 }
 
-// mediatedErrors finds those of several devices that are one: PVE::QemuServer::PCI::parse_hostpci.
+// mediatedErrors finds mediated devices with several host devices: PVE::QemuServer::PCI::parse_hostpci.
 func mediatedErrors(c qemu.Config) []startError {
 	var found []startError
 	for _, p := range passedDevices(c) {
@@ -125,17 +124,17 @@ func mediatedErrors(c qemu.Config) []startError {
 	return found
 }
 
-// firstUSB3 is the first USB device that only guests with a controller for USB 3 of their own can have.
+// firstUSB3 is the first USB device that needs a guest with a separate controller for USB 3.
 const firstUSB3 = 5
 
 var (
-	// manyUSB are the guests with that controller.
+	// manyUSB matches the guests with that controller.
 	manyUSB = regexp.MustCompile(`^(l26|win([89]|\d\d+))$`)
 
 	machineVersion = regexp.MustCompile(`^pc-(?:i440fx|q35)-(\d+)\.(\d+)`)
 )
 
-// olderThan reports whether the VM's machine is pinned to a version before one of QEMU.
+// olderThan reports whether the VM's machine is pinned to a version before a version of QEMU.
 func olderThan(c qemu.Config, r release) bool {
 	p, err := propertystring.Parse(c["machine"], "type")
 	if err != nil {
@@ -150,7 +149,7 @@ func olderThan(c qemu.Config, r release) bool {
 	return major < r.major || major == r.major && minor < r.minor
 }
 
-// usbErrors finds devices too many for the guest: PVE::QemuServer::USB::assert_usb_index_is_useable.
+// usbErrors finds more USB devices than the guest can have: PVE::QemuServer::USB::assert_usb_index_is_useable.
 func usbErrors(c qemu.Config) []startError {
 	if manyUSB.MatchString(c["ostype"]) && !olderThan(c, release{7, 1}) {
 		return nil
@@ -165,10 +164,10 @@ func usbErrors(c qemu.Config) []startError {
 	return found
 }
 
-// narrow are the CPUs of 32 bits: $cputypes_32bit in PVE::QemuServer::CPUConfig.
+// narrow matches the 32-bit CPUs: $cputypes_32bit in PVE::QemuServer::CPUConfig.
 var narrow = regexp.MustCompile(`^(486|pentium[23]?|coreduo|athlon|kvm32|qemu32)$`)
 
-// firmwareErrors finds what does not go with the firmware.
+// firmwareErrors finds conflicts with the firmware.
 func firmwareErrors(c qemu.Config) []startError {
 	ovmf := c["bios"] == "ovmf"
 	var found []startError
@@ -184,7 +183,7 @@ func firmwareErrors(c qemu.Config) []startError {
 	return found
 }
 
-// shareErrors finds shares as Windows cannot mount them: PVE::QemuServer::Virtiofs::assert_virtiofs_config.
+// shareErrors finds shares that Windows cannot mount: PVE::QemuServer::Virtiofs::assert_virtiofs_config.
 func shareErrors(c qemu.Config) []startError {
 	if !strings.HasPrefix(c["ostype"], "w") {
 		return nil

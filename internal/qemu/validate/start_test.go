@@ -27,7 +27,7 @@ func TestUnstartable(t *testing.T) {
 	cases := map[string]struct {
 		reason         string
 		active, config qemu.Config
-		want           string // Part of what is said; empty for nothing.
+		want           string // Part of the message, empty for none.
 	}{
 		"Nothing": {reason: "A VM without pending changes would start.", active: qemu.Config{}, config: qemu.Config{}},
 		"Plugged": {

@@ -28,15 +28,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// A versionRange is the range of versions that know an option, or a key of one.
+// A versionRange is the range of versions that know an option, or a key of it.
 type versionRange struct {
-	option string // Without its number.
-	key    string // Empty for the option itself.
+	option string // without its number
+	key    string // empty for the option itself
 
-	// since is the first version that knows it; before the first that does not.
+	// since is the first version that knows it, and before the first that no longer does.
 	since, before release
 
-	// unless is when it has it still, after the first version that does not.
+	// unless is the text of a condition under which later versions still know it.
 	unless string
 }
 
@@ -49,12 +49,10 @@ func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor)
 var (
 	v90, v91, v92 = release{9, 0}, release{9, 1}, release{9, 2}
 
-	// future is the first version whose options may be others than those that
-	// are known here.
+	// future is the first version whose options may differ from those known here.
 	future = release{9, 3}
 
-	// blockdev is the first version of machines whose disks PVE 9 cannot have throw
-	// away what is written: PVE::QemuServer::Blockdev::generate_file_blockdev.
+	// blockdev is the first machine version for which PVE 9 does not support disks that discard writes: PVE::QemuServer::Blockdev::generate_file_blockdev.
 	blockdev = release{10, 0}
 
 	versionRanges = []versionRange{
@@ -69,11 +67,11 @@ var (
 		{option: "net", key: "host-tunnel", since: v92},
 	}
 
-	// geometry of disks, which PVE 9 dropped.
+	// geometry of disks, which PVE 9 removed.
 	geometry = []string{"cyls", "heads", "secs", "trans"}
 )
 
-// versionRangesOf returns all bounds of an option.
+// versionRangesOf returns all ranges of an option.
 func versionRangesOf(option string) []versionRange {
 	var all []versionRange
 	s, _ := fields.Stem(option)
@@ -90,8 +88,7 @@ func versionRangesOf(option string) []versionRange {
 	return all
 }
 
-// sets reports whether a change gives the option, or the key of it, a value that it
-// has not got.
+// sets reports whether a change gives the option, or its key, a new value.
 func (b versionRange) sets(now, want string) bool {
 	if b.key == "" {
 		return true
@@ -101,7 +98,7 @@ func (b versionRange) sets(now, want string) bool {
 	return errY == nil && y.Has(b.key) && (errX != nil || x.Get(b.key) != y.Get(b.key))
 }
 
-// unknown says why a version does not know what is asked for, or nothing.
+// unknown returns why a version does not know the setting, or nothing.
 func (b versionRange) unknown(v proxmox.Version) string {
 	switch {
 	case b.since == future && !v.AtLeast(future.major, future.minor):
@@ -114,13 +111,13 @@ func (b versionRange) unknown(v proxmox.Version) string {
 	return ""
 }
 
-// A VersionRequirement is something that not every version of PVE knows.
+// A VersionRequirement is a setting that not every version of PVE knows.
 type VersionRequirement struct {
 	name string
 	versionRange
 }
 
-// Unmet returns why a version of PVE does not meet the demand; empty if it does.
+// Unmet returns why a version of PVE does not meet the requirement, or nothing if it does.
 func (d VersionRequirement) Unmet(v proxmox.Version) string {
 	if why := d.unknown(v); why != "" {
 		return fmt.Sprintf("%s cannot be set: %s", d.name, why)
@@ -128,14 +125,14 @@ func (d VersionRequirement) Unmet(v proxmox.Version) string {
 	return ""
 }
 
-// temporary reports whether a disk throws away what is written.
+// temporary reports whether a disk discards what is written.
 func temporary(disk string) bool {
 	p, err := propertystring.Parse(disk, "file")
 	on, _ := propertystring.ParseFlag(p.Get("snapshot"))
 	return err == nil && on
 }
 
-// VersionRequirements returns the requirements of a change of a configuration, by which it depends on the version.
+// VersionRequirements returns the requirements of a configuration change that depend on the version.
 func VersionRequirements(d qemu.Difference, config qemu.Config) []VersionRequirement {
 	var all []VersionRequirement
 	for _, option := range slices.Sorted(maps.Keys(d.Set)) {
@@ -155,8 +152,8 @@ func VersionRequirements(d qemu.Difference, config qemu.Config) []VersionRequire
 	return all
 }
 
-// HAVersionRequirements returns the settings that not every version of PVE knows: in PVE 9 rules
-// have taken the place of groups, and failback has become a setting of VMs.
+// HAVersionRequirements returns the settings that not every version of PVE knows: in PVE 9 rules have replaced groups, and failback has become a setting
+// of VMs.
 func HAVersionRequirements(told proxmox.HASettings) []VersionRequirement {
 	var all []VersionRequirement
 	if told["group"] != "" {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package apierr has the errors of the API as Proxmox VE reports them: status, message and the messages of wrong parameters.
+// Package apierr defines the errors of the API as Proxmox VE reports them: status, message and the messages of wrong parameters.
 package apierr
 
 import (
@@ -29,7 +29,7 @@ type Error struct {
 	Message string
 	// Params are the messages of parameters that are wrong.
 	Params map[string]string
-	// Bare failures come from the node that proxies the request, without a body.
+	// Bare failures come from the node that proxies the request, and have no body.
 	Bare bool
 }
 
@@ -50,7 +50,7 @@ func Errorf(format string, args ...any) error {
 	return &Error{Status: http.StatusInternalServerError, Message: fmt.Sprintf(format, args...)}
 }
 
-// Modified returns the error of a change to something that has changed since its digest was read.
+// Modified returns the error of a change to an object that has changed since its digest was read.
 func Modified() error {
 	return Errorf("detected modified configuration - file changed by other user? Try again.")
 }
@@ -74,14 +74,14 @@ func Forbidden(detail string) error {
 	return &Error{Status: http.StatusForbidden, Message: msg}
 }
 
-// NotSimulated returns the answer to methods of the API that have no behaviour here.
+// NotSimulated returns the answer for methods of the API that are not simulated.
 func NotSimulated(verb, path string) error {
 	return &Error{Status: http.StatusNotImplemented, Message: fmt.Sprintf("Method '%s %s' is not simulated", verb, path)}
 }
 
-// StatusNoRoute is what the node that proxies a request answers when the other one is not there.
+// StatusNoRoute is the answer of a node that proxies a request if the other node cannot be reached.
 const StatusNoRoute = 595
 
-// StatusProxyTLS is what a node answers when it proxies a request to a name that is somebody's, but no member's: it knows no
-// certificate for it. The body is empty.
+// StatusProxyTLS is the answer of a node that proxies a request to a name that resolves but is not a member's, because it has no certificate for it. The
+// body is empty.
 const StatusProxyTLS = 596

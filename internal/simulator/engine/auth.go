@@ -33,16 +33,16 @@ import (
 )
 
 const (
-	// ticketLife is how long a ticket is good for.
+	// ticketLife is how long a ticket is valid.
 	ticketLife = 2 * time.Hour
-	// ticketGrace is how far in the future a ticket may be: clocks differ.
+	// ticketGrace is how far in the future a ticket may be, because clocks differ.
 	ticketGrace = 5 * time.Minute
 
 	ticketCookie = "PVEAuthCookie"
 	tokenPrefix  = "PVEAPIToken"
 )
 
-// NeedsNoTicket names the calls that pveproxy takes from anybody.
+// NeedsNoTicket reports whether pveproxy accepts a call without credentials.
 func NeedsNoTicket(verb, path string) bool {
 	switch verb + " " + path {
 	case "GET /access/domains", "GET /access/ticket", "POST /access/ticket":
@@ -51,7 +51,7 @@ func NeedsNoTicket(verb, path string) bool {
 	return false
 }
 
-// Authenticate fails unless the request has good credentials, and a CSRF token where it needs one.
+// Authenticate fails unless the request has valid credentials, and a CSRF token if it needs one.
 func (s *Engine) Authenticate(r *wire.Request) error {
 	ticket, token := credentials(r)
 	if ticket == "" && token == "" {
@@ -71,7 +71,7 @@ func (s *Engine) Authenticate(r *wire.Request) error {
 	return nil
 }
 
-// Identify returns who a request's credentials belong to.
+// Identify returns the owner of a request's credentials.
 func (s *Engine) Identify(r *wire.Request) (state.Identity, error) {
 	ticket, token := credentials(r)
 	s.Mu.Lock()
@@ -132,13 +132,13 @@ func (s *Engine) tokenOwner(token string) (state.Identity, error) {
 	return who, nil
 }
 
-// NewTicket returns a signed text: PVE:user@realm:time::signature.
+// NewTicket returns a signed ticket: PVE:user@realm:time::signature.
 func (s *Engine) NewTicket(user string) string {
 	plain := "PVE:" + user + ":" + strings.ToUpper(strconv.FormatInt(s.Clock.Now().Unix(), 16))
 	return plain + "::" + s.sign(plain)
 }
 
-// NewCSRF returns the token that a user's writes need beside a ticket.
+// NewCSRF returns the token that a user's writes need in addition to a ticket.
 func (s *Engine) NewCSRF(user string) string {
 	at := strings.ToUpper(strconv.FormatInt(s.Clock.Now().Unix(), 16))
 	return at + ":" + s.sign(at+":"+user)
@@ -150,7 +150,7 @@ func (s *Engine) sign(text string) string {
 	return base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// TicketOwner returns who a ticket belongs to.
+// TicketOwner returns the owner of a ticket.
 func (s *Engine) TicketOwner(ticket string) (state.Identity, error) {
 	plain, signature, ok := strings.Cut(ticket, "::")
 	parts := strings.Split(plain, ":")

@@ -28,16 +28,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
-// Call is one request while it is answered.
+// A Call is one request while it is answered.
 type Call struct {
 	Engine *Engine
 	State  *state.State
 	Facts  *schema.Facts
-	// Who makes the request; empty without credentials.
+	// Who makes the request. It is empty without credentials.
 	Who state.Identity
-	// local is the node that took the request, node the one that answers it.
+	// Local is the node that received the request, Node the one that answers it.
 	Local, Node string
-	// offline is true when that node is off, starting while it boots; left is when it went off.
+	// offline is true when that node is off, starting while it boots, and left is when it went off.
 	offline, starting bool
 	left              time.Time
 	// stuck is true when the call waits in vain for a lock of the cluster.
@@ -46,15 +46,15 @@ type Call struct {
 	Path   string
 	// Upload is the content of an uploaded file.
 	Upload []byte
-	// Changes of a file that wait to be applied, if the answer has them.
+	// Changes are the pending changes of a file, if the answer contains them.
 	Changes string
 	schema.Params
 }
 
-// Handler is the behaviour of one method. It runs alone on the state.
+// A Handler is the behaviour of one method. It has exclusive access to the state.
 type Handler func(*Call) (any, error)
 
-// Template returns the path of the method as the API description has it.
+// Template returns the path of the method in the API description.
 func (c *Call) Template() string {
 	if c.Method != nil {
 		return c.Method.Path
@@ -62,7 +62,7 @@ func (c *Call) Template() string {
 	return ""
 }
 
-// Perform finds, checks and runs the method. Locks are waited for and tasks are started outside of the state's lock.
+// Perform finds, checks and runs the method. It waits for locks and starts tasks without holding the state's lock.
 func (c *Call) Perform(r *wire.Request, values schema.Values) (any, int, error) {
 	var result any
 	err := c.prepare(r.Method, values)
@@ -113,13 +113,13 @@ func (c *Call) handle() (any, error) {
 	return result, err
 }
 
-// view has the state be as the node knows it that was asked, until the function is called that it returns. The state must be held.
+// view shows the state as the asked node knows it, until the returned function is called. The state must be held.
 func (c *Call) view() func() {
 	c.State = c.Engine.State
 	return c.State.ViewOf(c.State.Nodes[c.Local])
 }
 
-// Locked is the result of a call that must hold a guest's lock.
+// Locked is the result of a call that needs a guest's lock.
 type Locked struct {
 	VMID int
 	Wait time.Duration
@@ -145,7 +145,7 @@ type Page struct {
 	Total int
 }
 
-// Changed is a list with what has changed of the file that it was read from and waits to be applied.
+// Changed is a list with the pending changes of the file from which it was read.
 type Changed struct {
 	Data    any
 	Changes string
@@ -181,7 +181,7 @@ func (c *Call) prepare(verb string, values schema.Values) error {
 	return nil
 }
 
-// admitted makes the checks that come before those of the parameters.
+// admitted performs the checks before those of the parameters.
 func (c *Call) admitted(params map[string]string) error {
 	c.Engine.Mu.Lock()
 	defer c.Engine.Mu.Unlock()
@@ -198,8 +198,8 @@ func (c *Call) admitted(params map[string]string) error {
 	return c.reach(params[c.Method.ProxyTo])
 }
 
-// withoutQuorum returns the messages of writes in a cluster without a majority, where they are not the usual one: PVE asks for quorum where
-// it takes the lock of a configuration file.
+// withoutQuorum returns the messages of writes without quorum that differ from the usual one, because PVE checks the quorum when it locks a configuration
+// file.
 func withoutQuorum() map[string]string {
 	const users, storages = "cfs-lock 'file-user_cfg' error: no quorum!", "cfs-lock 'file-storage_cfg' error: no quorum!"
 	return map[string]string{
@@ -211,7 +211,7 @@ func withoutQuorum() map[string]string {
 	}
 }
 
-// quorate returns the methods for VMs that ask for quorum before they do anything (PVE::API2::Qemu).
+// quorate returns the methods for VMs that check the quorum before they do anything (PVE::API2::Qemu).
 func quorate() []string {
 	return []string{
 		"POST /nodes/{node}/qemu", "POST /nodes/{node}/qemu/{vmid}/status/start", "POST /nodes/{node}/qemu/{vmid}/clone",
@@ -219,8 +219,8 @@ func quorate() []string {
 	}
 }
 
-// writable fails for a write in a cluster without a majority. What a node does for itself alone goes on. There are three errors: methods that
-// ask for quorum refuse, those that lock a file of the cluster wait for the lock in vain, and the others find that they cannot write.
+// writable fails for a write in a cluster without quorum. Local operations of a node still work. There are three errors: methods that check the quorum
+// reject the call, those that lock a file of the cluster wait for the lock in vain, and the others fail to write.
 func (c *Call) writable(params map[string]string) error {
 	if !c.State.NoQuorum || c.Method.Verb == http.MethodGet || c.Method.Path == "/access/ticket" ||
 		strings.HasPrefix(c.Method.Path, "/nodes/{node}/network") || strings.HasPrefix(c.Method.Path, "/nodes/{node}/storage/") {
@@ -242,20 +242,20 @@ func (c *Call) writable(params map[string]string) error {
 	return nil
 }
 
-// guestFile returns where the configuration of a VM is.
+// guestFile returns the path of a VM's configuration.
 func guestFile(node, vmid string) string {
 	return "/etc/pve/nodes/" + node + "/qemu-server/" + vmid + ".conf"
 }
 
-// unwritable returns the error of a write to the file system of a cluster that has no majority.
+// unwritable returns the error of a write to the file system of a cluster without quorum.
 func unwritable(path string) error {
 	return apierr.Errorf("unable to open file '%s.tmp.%d' - Permission denied", path, writer)
 }
 
-// writer is the process that writes, as its temporary files tell.
+// writer is the ID of the writing process, which is part of the names of its temporary files.
 const writer = 1000
 
-// reach finds the node that answers. Its parameters are checked there, so that one that is off refuses nothing.
+// reach finds the node that answers. That node checks the parameters, so a node that is off rejects none.
 func (c *Call) reach(node string) error {
 	c.Node = c.Local
 	if node == "" || node == "localhost" {
@@ -273,14 +273,14 @@ func (c *Call) reach(node string) error {
 	return nil
 }
 
-// forgetful is after how long nodes no longer know the address of one that is off.
+// forgetful is the time after which nodes no longer know the address of a node that is off.
 const forgetful = 30 * time.Second
 
 // proxyTimeout is how long a node waits for the answer of another one.
 const proxyTimeout = 30 * time.Second
 
-// connect fails when the node that answers is off; the node that was asked notices after a while. As long as it still knows the other's address,
-// it waits for an answer.
+// connect fails if the node that answers is off, which the asked node notices after a while. As long as it still knows the other's address, it waits for
+// an answer.
 func (c *Call) connect(r *wire.Request) error {
 	if !c.offline {
 		return nil
@@ -309,7 +309,7 @@ func (c *Call) pause(r *wire.Request, d time.Duration) {
 	}
 }
 
-// First returns a parameter as text; a list is joined with commas.
+// First returns a parameter as text. A list is joined with commas.
 func First(v any) string {
 	switch t := v.(type) {
 	case string:

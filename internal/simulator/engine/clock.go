@@ -22,7 +22,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Clock tells the time and waits. Tests may bring their own.
+// A Clock returns the time and waits. Tests may provide their own.
 type Clock interface {
 	// Now returns the current time.
 	Now() time.Time
@@ -39,14 +39,14 @@ func (WallClock) Now() time.Time { return time.Now() }
 // After waits in real time.
 func (WallClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// Pace turns simulated durations into real ones.
+// Pace converts simulated durations to real ones.
 type Pace struct {
 	Clock Clock
-	// Speed divides durations; 0 makes everything instant.
+	// Speed divides durations. 0 makes everything instant.
 	Speed float64
 }
 
-// minimumLockWait keeps waits for locks above what a scheduler needs, however fast the tasks are.
+// minimumLockWait is the minimum for lock timeouts, so that they exceed scheduling delays however fast the tasks are.
 const minimumLockWait = 50 * time.Millisecond
 
 // Instant reports whether tasks take no time.
@@ -60,8 +60,7 @@ func (p Pace) Scale(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / p.Speed)
 }
 
-// lockWait returns how long to wait for a lock that is waited for d in reality. Instant tasks hold locks for a moment only,
-// so that the real time is used.
+// lockWait returns how long to wait for a lock with the timeout d in PVE. Instant tasks hold locks only briefly, so the real time is used.
 func (p Pace) lockWait(d time.Duration) time.Duration {
 	if p.Instant() {
 		return d

@@ -30,50 +30,50 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Engine runs the API's methods and the tasks that they start on the state of a cluster.
+// An Engine runs the API's methods and the tasks that they start on the state of a cluster.
 type Engine struct {
 	Pace
 	Facts *schema.Facts
-	// Routes are the behaviour of the API's methods.
+	// Routes holds the behaviour of the API's methods.
 	Routes map[string]Handler
-	// Durations are how long the work of each kind of task takes.
+	// Durations holds how long the work of each kind of task takes.
 	Durations map[string]time.Duration
-	// Reports is how often nodes report their guests where tasks are instant.
+	// Reports is how often nodes report their guests if tasks are instant.
 	Reports time.Duration
-	// creation and change are the parameters of creating and changing a VM.
+	// creation and change are the parameters of the creation and the change of a VM.
 	creation, change schema.Properties
 	parsed           parseCache
 	Locks            *lockTable
-	// storageLocks are the locks of storages: of shared ones by their name, of others by node and name.
+	// storageLocks holds the locks of storages: shared ones by name, others by node and name.
 	storageLocks *queues
 	taskFaults   taskFaults
-	// BeforeChange runs before each change of the state and before each call: what nodes do by themselves.
+	// BeforeChange runs before each change of the state and before each call. It simulates what nodes do by themselves.
 	BeforeChange []func(*Op)
-	// ChangeCount counts what may have changed the state.
+	// ChangeCount counts possible changes of the state.
 	ChangeCount atomic.Uint64
-	// Certificate is what the server presents.
+	// Certificate is the certificate of the server.
 	Certificate []byte
 
 	Mu    sync.Mutex
 	State *state.State
 	// Reported is when the nodes last reported their guests.
 	Reported time.Time
-	// Replicated is when the nodes last looked for replication jobs that are due.
+	// Replicated is when the nodes last checked for replication jobs that are due.
 	Replicated time.Time
 	// Secret signs tickets.
 	Secret []byte
 
 	Workers sync.WaitGroup
-	// root ends when the engine does, ctx also at a reset; both end the workers.
+	// root ends with the engine. Ctx also ends at a reset. Both end the workers.
 	root, Ctx       context.Context //nolint:containedctx // Workers live as long as the state that they work on.
 	Stop, Interrupt context.CancelFunc
 }
 
-// taskFaults are the faults that hit tasks.
+// taskFaults holds the faults that affect tasks.
 type taskFaults interface {
 	// TaskExit returns the error that a task of a kind is to end with, if there is one.
 	TaskExit(kind, id string) error
-	// HoldTask returns what is closed when a task of a kind may go on; nil if nothing holds it.
+	// HoldTask returns a channel that is closed when a task of a kind may continue, or nil if nothing holds it.
 	HoldTask(kind, id string) <-chan struct{}
 	// RefuseTask returns the error of a task that cannot start, if there is one.
 	RefuseTask(kind, id string) error
@@ -96,25 +96,25 @@ func (s *Engine) Close() {
 	s.Workers.Wait()
 }
 
-// Begin sets the state to work on. Nothing may work on the old one.
+// Begin sets the state. Nothing may use the old state.
 func (s *Engine) Begin(state *state.State) {
 	s.State = state
 	s.Ctx, s.Interrupt = context.WithCancel(s.root) //nolint:gosec // Reset calls Interrupt, and Close cancels the root that it is below.
 }
 
-// Op returns work on the state for root@pam. The state must be held.
+// Op returns an Op for root@pam. The state must be held.
 func (s *Engine) Op(node string) *Op {
 	return &Op{Engine: s, State: s.State, Who: state.Root, Node: node}
 }
 
-// collect lets the nodes do what they do by themselves. The state must be held.
+// collect simulates what the nodes do by themselves. The state must be held.
 func (s *Engine) collect() {
 	for _, fn := range s.BeforeChange {
 		fn(s.Op(""))
 	}
 }
 
-// Update runs fn on the state, alone.
+// Update runs fn with exclusive access to the state.
 func (s *Engine) Update(fn func(*state.State)) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

@@ -28,7 +28,7 @@ func Subdirs(names ...string) []map[string]any {
 // Null answers with null.
 func (c *Call) Null() (any, error) { return nil, nil } //nolint:nilnil // The answer is null.
 
-// IndexOfSubdirs returns a list of the paths below one, in the other form that lists have.
+// IndexOfSubdirs returns a list of the paths below one, in the other form of such lists.
 func IndexOfSubdirs(names ...string) Handler {
 	return func(*Call) (any, error) { return Subdirs(names...), nil }
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// lockTable holds the locks of guests' configuration files, as flock holds them on a real node.
+// lockTable holds the locks of guests' configuration files, which a real node holds with flock.
 type lockTable struct {
 	mu    sync.Mutex
 	locks map[int]*guestLock
@@ -40,13 +40,13 @@ type guestLock struct {
 
 func newLockTable() *lockTable { return &lockTable{locks: map[int]*guestLock{}} }
 
-// lockMode is how a lock is held.
+// lockMode is the mode of a lock.
 type lockMode bool
 
 const (
-	// Shared locks may be held by several at once.
+	// Shared locks may be held by several holders at the same time.
 	Shared lockMode = false
-	// Exclusive locks are held by one alone.
+	// Exclusive locks have a single holder.
 	Exclusive lockMode = true
 )
 
@@ -62,7 +62,7 @@ func (l *guestLock) take(mode lockMode) bool {
 	return true
 }
 
-// Try takes the lock or returns a channel that closes when somebody releases it.
+// Try takes the lock, or returns a channel that is closed when the lock is released.
 func (t *lockTable) Try(vmid int, mode lockMode) (bool, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,7 +74,7 @@ func (t *lockTable) Try(vmid int, mode lockMode) (bool, <-chan struct{}) {
 	return l.take(mode), l.changed
 }
 
-// acquire waits for the lock until the deadline or the end of ctx and reports whether it has it.
+// acquire waits for the lock until the deadline or the end of ctx, and reports whether it has the lock.
 func (t *lockTable) acquire(ctx context.Context, vmid int, mode lockMode, deadline <-chan time.Time) bool {
 	for {
 		ok, changed := t.Try(vmid, mode)
@@ -107,15 +107,15 @@ func (t *lockTable) Release(vmid int, mode lockMode) {
 	}
 }
 
-// Waits for locks as qemu-server has them.
+// The lock timeouts of qemu-server.
 const (
 	ConfigLockWait = 10 * time.Second
 	BriefLockWait  = time.Second
-	// StorageLockWait is that of pve-storage, for a storage of one node as for a shared one.
+	// StorageLockWait is the lock timeout of pve-storage, for local and shared storages.
 	StorageLockWait = 10 * time.Second
 )
 
-// lockTimeout returns what a call or task says when it did not get a lock.
+// lockTimeout returns the error of a call or task that did not get a lock.
 func lockTimeout(vmid int) error {
 	return apierr.Errorf("can't lock file '/var/lock/qemu-server/lock-%d.conf' - got timeout", vmid)
 }
@@ -129,8 +129,8 @@ func (s *Engine) withLock(ctx context.Context, vmid int, mode lockMode, wait tim
 	return fn()
 }
 
-// WithStorage runs fn while the storage's lock is held, as PVE::Storage does where it makes a volume from another one: on one node
-// for a storage of its own, in the cluster for a shared one.
+// WithStorage runs fn while the storage's lock is held, like PVE::Storage when it creates a volume from another one. The lock of a local storage applies
+// to one node, that of a shared one to the cluster.
 func (w *Worker) WithStorage(id string, fn func() error) error {
 	key, line := "storage-"+id, fmt.Sprintf("trying to acquire cfs lock 'storage-%s' ...", id)
 	late := apierr.Errorf("cfs-lock 'storage-%s' error: got lock request timeout", id)
@@ -155,8 +155,7 @@ func (w *Worker) WithStorage(id string, fn func() error) error {
 	return fn()
 }
 
-// WithBackups runs fn while the node's lock of backups is held: of several on one node one works at a time, and the others wait as long
-// as they may.
+// WithBackups runs fn while the node's lock for backups is held. One backup runs at a time on a node, and the others wait up to the maximum.
 func (w *Worker) WithBackups(longest time.Duration, fn func() error) error {
 	lock := w.Engine.storageLocks.of(w.Task.Node + "/vzdump")
 	select {
@@ -177,7 +176,7 @@ func (w *Worker) WithBackups(longest time.Duration, fn func() error) error {
 	return fn()
 }
 
-// queues are locks that are given in the order of coming: who has put something into a lock's channel has the lock.
+// queues holds locks that are granted in order of arrival. The sender of a value into a lock's channel has the lock.
 type queues struct {
 	mu    sync.Mutex
 	locks map[string]chan struct{}
@@ -200,12 +199,12 @@ func (w *Worker) sharedStorage(id string) (shared bool) {
 	return shared
 }
 
-// LockGuest takes the lock of a guest as a process of PVE does, and reports whether it got it in time.
+// LockGuest takes the lock of a guest like a process of PVE, and reports whether it got it in time.
 func (s *Engine) LockGuest(ctx context.Context, vmid int) bool {
 	return s.Locks.acquire(ctx, vmid, Exclusive, s.Clock.After(s.lockWait(ConfigLockWait)))
 }
 
-// Wait waits for a simulated duration. It reports whether the context has outlived it.
+// Wait waits for a simulated duration, and reports whether the context is still valid afterwards.
 func (s *Engine) Wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-s.Clock.After(s.Scale(d)):
@@ -215,7 +214,7 @@ func (s *Engine) Wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Runs reports whether a guest of a state runs. The state must not be held.
+// Runs reports whether a guest of a state is running. The state must not be held.
 func (s *Engine) Runs(st *state.State, vmid int) bool {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

@@ -27,18 +27,18 @@ import (
 // Option returns the type of a configuration option.
 func (s *Engine) Option(key string) *schema.Property { return s.creation.Find(key) }
 
-// ConfigOption reports whether a key is an option of the configuration: what a change may set but does not control it.
+// ConfigOption reports whether a key is an option of the configuration: a parameter of a change that does not control the change itself.
 func (s *Engine) ConfigOption(key string) bool {
 	switch key {
 	case "node", "vmid", "digest", "delete", "revert", "force", "skiplock", "background_delay", "import-working-storage", "cdrom":
 		return false
 	case "meta":
-		return true // It is an option, though not one that the API takes.
+		return true // It is an option, although the API does not accept it.
 	}
 	return s.change.Find(key) != nil
 }
 
-// Parse reads a property string; one that cannot be read is empty. The caller may change the result.
+// Parse parses a property string. The result is empty for an invalid one. The caller may change the result.
 func (s *Engine) Parse(key, value string) map[string]string { return maps.Clone(s.Read(key, value)) }
 
 // Read parses options for callers that change nothing.
@@ -56,13 +56,13 @@ func (s *Engine) Read(key, value string) map[string]string {
 	})
 }
 
-// parseCache remembers property strings that were read: many guests have the same ones, and lists read them all.
+// parseCache caches parsed property strings, because many guests have the same ones and lists read all of them.
 type parseCache struct {
 	mu      sync.Mutex
 	entries map[[2]string]map[string]string
 }
 
-// maxParsed is how many property strings are remembered before all are forgotten.
+// maxParsed is how many property strings are cached before the cache is cleared.
 const maxParsed = 100_000
 
 func (c *parseCache) get(format, value string, read func() map[string]string) map[string]string {
@@ -84,8 +84,7 @@ func (s *Engine) Print(key string, values map[string]string) string {
 	return s.Facts.FormatProperties(s.Option(key).Format, values)
 }
 
-// Show turns the options of a configuration into what the API returns: integers and booleans as numbers, passwords
-// masked.
+// Show converts the options of a configuration to the values that the API returns: integers and booleans as numbers, passwords masked.
 func (s *Engine) Show(config map[string]string) map[string]any {
 	out := map[string]any{}
 	for key, value := range config {
@@ -94,10 +93,10 @@ func (s *Engine) Show(config map[string]string) map[string]any {
 	return out
 }
 
-// Mask is what passwords are shown as.
+// Mask replaces passwords in answers.
 const Mask = "**********"
 
-// ShowValue turns the value of an option into what the API returns.
+// ShowValue converts the value of an option to the value that the API returns.
 func (s *Engine) ShowValue(key, value string) any {
 	if key == "cipassword" {
 		return Mask

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Typed shows values with the types that the named parameters of this path have.
+// Typed returns values with the types of this path's parameters of the same names.
 func (c *Call) Typed(values map[string]string) map[string]any {
 	out := map[string]any{}
 	for key, value := range values {
@@ -37,7 +37,7 @@ func (c *Call) Typed(values map[string]string) map[string]any {
 	return out
 }
 
-// TypedValue turns a value into the type that its parameter has.
+// TypedValue converts a value to the type of its parameter.
 func (c *Call) TypedValue(key, value string) any {
 	for _, verb := range []string{"PUT", "POST"} {
 		p := c.Facts.Parameters(verb, c.Path)[key]
@@ -51,7 +51,7 @@ func (c *Call) TypedValue(key, value string) any {
 	return value
 }
 
-// Given returns the parameters of a call that are not about where it goes.
+// Given returns the parameters of a call, except those that determine its target.
 func (c *Call) Given(but ...string) map[string]string {
 	out := maps.Clone(c.Values)
 	for _, name := range append(but, "node", "vmid", "digest", "delete") {
@@ -63,13 +63,13 @@ func (c *Call) Given(but ...string) map[string]string {
 // Now returns the current time.
 func (c *Call) Now() time.Time { return c.Engine.Clock.Now() }
 
-// Str returns a parameter as text; an absent one is empty.
+// Str returns a parameter as text. It is empty if absent.
 func (c *Call) Str(name string) string { return c.Values[name] }
 
-// Field returns a parameter as the file of users keeps it: blanks around a field go.
+// Field returns a parameter as stored in the file of users, without surrounding blanks.
 func (c *Call) Field(name string) string { return strings.Trim(c.Values[name], " ") }
 
-// Num returns an integer parameter; an absent one is 0.
+// Num returns an integer parameter, or 0 if it is absent.
 func (c *Call) Num(name string) int { return schema.Int(c.Values[name]) }
 
 // Flag reports whether a boolean parameter is true.
@@ -84,10 +84,10 @@ func (c *Call) Has(name string) bool {
 // Deleted returns the options that a call is to delete.
 func (c *Call) Deleted() []string { return schema.SplitList(c.Values["delete"]) }
 
-// VMID returns the VMID that a call names.
+// VMID returns the VMID of a call.
 func (c *Call) VMID() int { return c.Num("vmid") }
 
-// Guest finds the VM, or the container, that the call is about on the node that answers.
+// Guest returns the VM or container of the call, on the node that answers.
 func (c *Call) Guest() (*state.Guest, error) {
 	if strings.HasPrefix(c.Method.Path, "/nodes/{node}/lxc/") {
 		return c.State.Container(c.Node, c.VMID())
@@ -95,7 +95,7 @@ func (c *Call) Guest() (*state.Guest, error) {
 	return c.State.Guest(c.Node, c.VMID())
 }
 
-// RootOnly fails when somebody else sets an option that is for root@pam.
+// RootOnly fails if a user other than root@pam sets an option that is reserved for root@pam.
 func (c *Call) RootOnly(names ...string) error {
 	for _, name := range names {
 		if c.Has(name) && c.Str(name) != "0" && c.Who != state.Root {

@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// permitted makes the permission check that the API description gives for a method.
+// permitted performs the permission check in the API description of a method.
 func (c *Call) permitted(m *schema.Method, params map[string]string) error {
 	switch {
 	case m.User == "world" && c.Who == "":
@@ -42,7 +42,7 @@ func (c *Call) permitted(m *schema.Method, params map[string]string) error {
 	return c.checkRule(m.Check, params)
 }
 
-// checkRule evaluates one check; it is a list whose first element names the test.
+// checkRule evaluates one check, which is a list that begins with the name of the test.
 func (c *Call) checkRule(rule []any, params map[string]string) error {
 	switch rule[0] {
 	case "and":
@@ -90,7 +90,7 @@ func (c *Call) checkPath(rule []any, params map[string]string) error {
 	return c.State.Check(c.Who, path, privileges...)
 }
 
-// CheckModify checks changes of the access control below a path.
+// CheckModify checks whether the caller may change the access control below a path.
 func (c *Call) CheckModify(rule []any, params map[string]string) error {
 	path := state.NormalPath(expand(text(rule[1]), params))
 	if path == "" {
@@ -151,7 +151,7 @@ func (c *Call) checkUserGroup(rule []any, params map[string]string) error {
 	return apierr.Forbidden("")
 }
 
-// checkGroups makes the check of the groups that a call names, if the rule is about them.
+// checkGroups checks the groups of a call, if the rule concerns them.
 func (c *Call) checkGroups(given bool, groups, privileges []string) error {
 	if given && len(groups) == 0 {
 		return apierr.Forbidden("/access/groups, " + strings.Join(privileges, "|"))
@@ -164,7 +164,7 @@ func (c *Call) checkGroups(given bool, groups, privileges []string) error {
 	return nil
 }
 
-// expand fills the parameters into a path template such as "/vms/{vmid}".
+// expand replaces the names in a path template such as "/vms/{vmid}" by parameters.
 func expand(template string, params map[string]string) string {
 	for name, value := range params {
 		template = strings.ReplaceAll(template, "{"+name+"}", value)

@@ -25,11 +25,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// SectionFile is how the API changes one configuration file.
+// A SectionFile describes how the API changes one configuration file.
 type SectionFile struct {
-	// create and update are the beginnings of messages of failed calls.
+	// Create and Update are the beginnings of the messages of failed calls.
 	Create, Update string
-	// taken and missing say with "%s" that an ID is defined already, or is not.
+	// Taken and Missing are the messages, with "%s", for an ID that is already defined, or is not.
 	Taken, Missing string
 	// Fixed are the options that cannot be deleted.
 	Fixed []string
@@ -38,7 +38,7 @@ type SectionFile struct {
 // Listed returns the values of a list.
 func Listed(value string) []string { return strings.Split(value, "\x00") }
 
-// Section returns the options that a call gives an entry.
+// Section returns the options of an entry in a call.
 func (c *Call) Section(but ...string) map[string]string {
 	out := c.Given(but...)
 	for name, list := range c.Lists {
@@ -47,7 +47,7 @@ func (c *Call) Section(but ...string) map[string]string {
 	return out
 }
 
-// ShowSection returns an entry as the API tells it.
+// ShowSection returns an entry as the API shows it.
 func (c *Call) ShowSection(in state.Sections, id string) map[string]any {
 	out := map[string]any{"digest": state.SectionsDigest(in)}
 	for key, value := range in[id] {

@@ -37,7 +37,7 @@ type work func(*Worker) error
 type spawned struct {
 	task *state.Task
 	work work
-	// ended is closed when the task has ended, if anybody waits for it.
+	// ended is closed when the task has ended. It is nil if nothing waits for it.
 	ended chan struct{}
 }
 
@@ -47,7 +47,7 @@ func (sp *spawned) end() {
 	}
 }
 
-// Spawn starts a task on the node that the call names. The call answers with its UPID.
+// Spawn starts a task on the node of the call, which answers with the UPID.
 func (c *Call) Spawn(kind, id string, w work) (any, error) {
 	if err := c.Engine.taskFaults.RefuseTask(kind, id); err != nil {
 		return nil, err
@@ -76,23 +76,23 @@ type Worker struct {
 	Engine *Engine
 	Task   *state.Task
 	Ctx    context.Context //nolint:containedctx // A worker lives as long as its context.
-	// fault is the error that the task was told to end with.
+	// fault is the injected error of the task.
 	fault  error
 	judged bool
-	// held means that the task was told to wait, or not to.
+	// held means that it was already checked whether the task is to be held.
 	held bool
 }
 
 // errInterrupted ends a worker that was stopped.
 var errInterrupted = errors.New("received interrupt")
 
-// run runs a task. With instant tasks it returns when the task has ended.
+// run runs a task. If tasks are instant, it returns when the task has ended.
 func (s *Engine) run(sp *spawned) {
 	ctx, cancel := context.WithCancel(s.Ctx)
 	s.Update(func(*state.State) {
 		sp.task.Cancel, sp.task.Gone = cancel, make(chan struct{})
 		if sp.task.Lost {
-			cancel() // Its node went down since the call.
+			cancel() // Its node has gone down since the call.
 		}
 	})
 	w := &Worker{Engine: s, Task: sp.task, Ctx: ctx}
@@ -117,7 +117,7 @@ func (w *Worker) main(body work) {
 	close(w.Task.Gone)
 }
 
-// judge asks once whether the task is to fail.
+// judge checks once whether the task is to fail.
 func (w *Worker) judge() error {
 	if !w.judged {
 		w.judged, w.fault = true, w.Engine.taskFaults.TaskExit(w.Task.Type, w.Task.ID)
@@ -129,7 +129,7 @@ func (w *Worker) judge() error {
 func (w *Worker) Finish(st *state.State, err error) {
 	t := w.Task
 	if t.Lost {
-		return // Nobody writes down how it ended.
+		return // The exit status is not recorded.
 	}
 	t.Ended = w.Engine.Clock.Now()
 	switch {
@@ -152,7 +152,7 @@ func (w *Worker) Finish(st *state.State, err error) {
 	st.LogLine(state.LogEntry{Time: t.Ended, Node: t.Node, User: t.User, Priority: pri, Message: "end task " + t.UPID + " " + t.Exit})
 }
 
-// Later changes the state after a simulated duration; nobody waits for it. It must be called while the state is held.
+// Later changes the state after a simulated duration in the background. It must be called while the state is held.
 func (s *Engine) Later(d time.Duration, fn func(*Op)) {
 	o := s.Op("")
 	if s.Instant() {
@@ -162,7 +162,7 @@ func (s *Engine) Later(d time.Duration, fn func(*Op)) {
 	s.After(s.Scale(d), fn)
 }
 
-// After runs fn after a while of real time.
+// After runs fn after a duration of real time.
 func (s *Engine) After(d time.Duration, fn func(*Op)) {
 	o := s.Op("")
 	s.Workers.Go(func() {
@@ -190,7 +190,7 @@ func (w *Worker) Logf(format string, args ...any) {
 	w.Engine.Update(func(*state.State) { w.Task.Log = append(w.Task.Log, fmt.Sprintf(format, args...)) })
 }
 
-// Sleep waits for a simulated duration; it fails when the task is stopped, or when a fault is to make it fail.
+// Sleep waits for a simulated duration. It fails when the task is stopped, or when a fault makes it fail.
 func (w *Worker) Sleep(d time.Duration) error {
 	if err := w.hold(); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (w *Worker) Sleep(d time.Duration) error {
 	}
 }
 
-// hold asks once whether the task is to be held, and waits as long as it is.
+// hold checks once whether the task is to be held, and waits as long as it is.
 func (w *Worker) hold() error {
 	var release <-chan struct{}
 	if !w.held {
@@ -223,10 +223,10 @@ func (w *Worker) hold() error {
 	}
 }
 
-// PauseFor waits as long as work of a kind takes.
+// PauseFor waits for the duration of a kind of work.
 func (w *Worker) PauseFor(kind string) error { return w.Sleep(w.Engine.Duration(kind)) }
 
-// Locked runs fn while the guest's lock is held, and logs the wait for it as PVE does.
+// Locked runs fn while the guest's lock is held, and logs the wait for it like PVE.
 func (w *Worker) Locked(vmid int, mode lockMode, wait time.Duration, fn func() error) error {
 	if ok, _ := w.Engine.Locks.Try(vmid, mode); !ok {
 		w.Logf("trying to acquire lock...")
@@ -264,10 +264,10 @@ func durations() map[string]time.Duration {
 // Duration returns how long work of a kind takes.
 func (s *Engine) Duration(kind string) time.Duration { return s.Durations[kind] }
 
-// Outside is the result of a call that does the rest of its work without the state.
+// Outside is the result of a call that completes without holding the state.
 type Outside func() (any, error)
 
-// StopTask ends a task. The answer comes when its worker is gone: PVE signals it, waits, and kills it in the end.
+// StopTask ends a task. It answers when the worker has ended: PVE signals the worker, waits, and finally kills it.
 func (c *Call) StopTask(t *state.Task) (any, error) {
 	if !t.Stop() {
 		return nil, nil //nolint:nilnil // The answer is null.
@@ -279,7 +279,7 @@ func (c *Call) StopTask(t *state.Task) (any, error) {
 	}), nil
 }
 
-// SpawnWaiting starts a task and waits for its end as long as the call asks for; a task that ended well in time is not told.
+// SpawnWaiting starts a task and waits for its end as long as the call requests. It returns no UPID for a task that has succeeded in that time.
 func (c *Call) SpawnWaiting(vmid int, kind string, w work) (any, error) {
 	result, err := c.SpawnFor(vmid, kind, w)
 	sp, ok := result.(*spawned)
@@ -322,7 +322,7 @@ func (s *Engine) waitFor(ended <-chan struct{}, d time.Duration) bool {
 // InJSON is a result in JSON.
 type InJSON []byte
 
-// Op is work on the state in the name of somebody: of a call or of a task. It is only used while the state is held.
+// An Op is work on the state on behalf of a call or a task. It is only used while the state is held.
 type Op struct {
 	Engine *Engine
 	State  *state.State
@@ -331,10 +331,10 @@ type Op struct {
 	Task   *state.Task
 }
 
-// Op returns work on the state in the name of its receiver.
+// Op returns an Op on behalf of the call.
 func (c *Call) Op() *Op { return &Op{Engine: c.Engine, State: c.State, Who: c.Who, Node: c.Node} }
 
-// Op returns work on the state in the name of its receiver.
+// Op returns an Op on behalf of the task.
 func (w *Worker) Op(st *state.State) *Op {
 	return &Op{Engine: w.Engine, State: st, Who: state.Identity(w.Task.User), Node: w.Task.Node, Task: w.Task}
 }

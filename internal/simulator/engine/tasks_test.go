@@ -24,14 +24,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// holding makes all tasks wait for ever.
+// holding makes all tasks wait forever.
 type holding struct{}
 
 func (holding) TaskExit(string, string) error           { return nil }
 func (holding) HoldTask(string, string) <-chan struct{} { return make(chan struct{}) }
 func (holding) RefuseTask(string, string) error         { return nil }
 
-// TestLostBeforeItBegins has a node go down between a call and the worker of the task that the call has started: the worker ends, and keeps no lock.
+// TestLostBeforeItBegins loses a node between a call and the worker of the task that the call has started. The worker must end and keep no lock.
 func TestLostBeforeItBegins(t *testing.T) {
 	facts, err := schema.Load("9.2")
 	if err != nil {

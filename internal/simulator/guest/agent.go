@@ -45,8 +45,8 @@ func AgentRuns(o *engine.Op, g *state.Guest) error {
 // cloudInitResult is the file that cloud-init writes at its end.
 const cloudInitResult = "/run/cloud-init/result.json"
 
-// File returns a file of the guest: one that the agent has written, or what cloud-init leaves where the guest
-// has a drive of it, or an ISO image that may have its data.
+// File returns a file of the guest: one that was written through the agent, or a file that cloud-init leaves if the guest has its drive, or an ISO image
+// that may contain its data.
 func File(o *engine.Op, g *state.Guest, path string) (string, bool) {
 	if content, ok := g.Files[path]; ok || path != cloudInitResult || g.Agent != nil && g.Agent.CloudInitRuns {
 		return content, ok
@@ -64,8 +64,8 @@ func File(o *engine.Op, g *state.Guest, path string) (string, bool) {
 	return "", false
 }
 
-// freezeWarning returns what a snapshot of a running VM logs if its agent does not freeze its file systems: nothing if it does, and in 8.4 for
-// a VM without an agent too.
+// freezeWarning returns the log line of a snapshot of a running VM whose agent does not freeze its file systems. It is empty if the agent does, and in 8.4
+// also for a VM without an agent.
 func freezeWarning(o *engine.Op, g *state.Guest) string {
 	enabled, off := agentFreezes(o, g)
 	switch {
@@ -90,7 +90,7 @@ func notFrozen(o *engine.Op, g *state.Guest, off bool) string {
 	return ""
 }
 
-// FreezeForBackup returns what the backup of a running VM logs of freezing its file systems.
+// FreezeForBackup returns the log lines about freezing in the backup of a running VM.
 func FreezeForBackup(o *engine.Op, g *state.Guest) []string {
 	enabled, off := agentFreezes(o, g)
 	why := ""
@@ -110,7 +110,7 @@ func FreezeForBackup(o *engine.Op, g *state.Guest) []string {
 	return []string{"issuing guest-agent 'fs-freeze' command", "issuing guest-agent 'fs-thaw' command"}
 }
 
-// agentFreezes reads the option agent: whether there is one, and whether it is told not to freeze file systems.
+// agentFreezes reads the option agent. It returns whether the agent is enabled, and whether freezing file systems is turned off.
 func agentFreezes(o *engine.Op, g *state.Guest) (enabled, off bool) {
 	agent := o.Engine.Parse("agent", g.Config["agent"])
 	for _, key := range []string{"freeze-fs", "guest-fsfreeze", "freeze-fs-on-backup"} {
@@ -119,7 +119,7 @@ func agentFreezes(o *engine.Op, g *state.Guest) (enabled, off bool) {
 	return agent["enabled"] == "1", off
 }
 
-// Addresses returns those of a NIC: what the scenario says, what cloud-init configured, or what a DHCP server would give.
+// Addresses returns the addresses of a NIC: those of the scenario, of cloud-init, or of a simulated DHCP server.
 func Addresses(o *engine.Op, g *state.Guest, nic int) []string {
 	if g.Agent != nil && len(g.Agent.Addresses[nic]) > 0 {
 		return slices.Clone(g.Agent.Addresses[nic])
@@ -136,7 +136,7 @@ func Addresses(o *engine.Op, g *state.Guest, nic int) []string {
 	return append([]string{lease.String() + "/16"}, out...)
 }
 
-// LinkLocal returns the IPv6 address that follows from a MAC address.
+// LinkLocal returns the IPv6 address derived from a MAC address.
 func LinkLocal(mac string) string {
 	hw, err := net.ParseMAC(mac)
 	if err != nil || len(hw) != 6 {

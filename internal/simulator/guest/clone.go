@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// CloneRequest is what a request to clone a VM asks for.
+// A CloneRequest is a request to clone a VM.
 type CloneRequest struct {
 	Node, Target      string
 	VMID, NewID       int
@@ -39,19 +39,19 @@ type CloneRequest struct {
 	Storage, Format   string
 	Full              *bool
 	Running           bool
-	// Limit is the most that is copied in a second, in KiB; 0 is no limit.
+	// Limit is the maximum copy rate, in KiB per second. 0 means no limit.
 	Limit int
 }
 
-// ClonePlan is a checked clone: the options of the new VM and its drives still to be copied.
+// A ClonePlan is a checked clone: the options of the new VM and its drives that still have to be copied.
 type ClonePlan struct {
 	Config map[string]string
 	Drives map[string]Drive
 	Full   map[string]bool
 }
 
-// Cloneable makes the checks of a clone; the task makes them again. They look for the new VMID on the node of the source
-// only, as PVE does: that another node has it is noticed when the configuration is written.
+// Cloneable performs the checks of a clone, which the task repeats. Like PVE, it looks for the new VMID only on the node of the source. A VMID in use on
+// another node is noticed when the configuration is written.
 func Cloneable(o *engine.Op, cl *CloneRequest) (*ClonePlan, error) {
 	if cl.Pool != "" && o.State.Pools[cl.Pool] == nil {
 		return nil, apierr.Forbidden(fmt.Sprintf("pool '%s' does not exist", cl.Pool))
@@ -113,7 +113,7 @@ func cloneStorage(o *engine.Op, cl *CloneRequest) error {
 	return nil
 }
 
-// cloneAccess checks the privileges on storages and bridges, and that the other node sees the disks.
+// cloneAccess checks the privileges on storages and bridges, and that the target node has access to the disks.
 func cloneAccess(o *engine.Op, cl *CloneRequest, source map[string]string) error {
 	sharedVM := true
 	for _, key := range slices.Sorted(maps.Keys(source)) {
@@ -209,7 +209,7 @@ func isBase(id string) bool {
 	return strings.HasPrefix(state.BaseName(name), "base-")
 }
 
-// CopyDrive makes the new VM's copy of a drive.
+// CopyDrive creates the new VM's copy of a drive.
 func CopyDrive(o *engine.Op, cl *CloneRequest, key string, d Drive, full bool) (Drive, error) {
 	source := o.State.Volume(o.Node, d.File())
 	if source == nil {
@@ -249,7 +249,7 @@ func CopyDrive(o *engine.Op, cl *CloneRequest, key string, d Drive, full bool) (
 	return out, nil
 }
 
-// mirror logs how QEMU copies the disk of a running VM.
+// mirror writes the log lines of QEMU's copy of a running VM's disk.
 func mirror(o *engine.Op, cl *CloneRequest, key string, size int64) {
 	g := o.State.Guests[cl.VMID]
 	if !cl.Running || cl.Snapshot != "" || g == nil || g.Power == state.Stopped {
@@ -274,7 +274,7 @@ func mirror(o *engine.Op, cl *CloneRequest, key string, size int64) {
 	}
 	if !agent {
 		lines = append(lines, "suspend vm")
-		g.Power = state.Running // It is resumed after that, whatever it was before.
+		g.Power = state.Running // The guest is resumed after that, whatever its state was before.
 	}
 	lines = append(lines, job+": Cancelling block job", job+": Done.")
 	if agent {
@@ -297,13 +297,13 @@ func copyFormat(_ *engine.Op, s *state.Storage, cl *CloneRequest, d Drive, sourc
 	return s.Formats()[0]
 }
 
-// linkVolume makes a volume that stands on another one.
+// linkVolume creates a volume that is based on another one.
 func linkVolume(o *engine.Op, vmid int, base string, source *state.Volume) string {
 	o.Logf("create linked clone of drive (%s)", base)
 	id, baseFile, _ := state.SplitVolume(base)
 	s := o.State.Storages[id]
 	name := freeDisk(o, s, vmid)
-	switch parts := strings.Split(baseFile, "/"); { // The base of the base is not told.
+	switch parts := strings.Split(baseFile, "/"); { // The base of the base is not part of the name.
 	case s.FileBased():
 		name = strings.Join(parts[max(len(parts)-2, 0):], "/") + "/" + s.ImageName(vmid, name, "qcow2")
 	case s.Type != "lvmthin":
@@ -320,7 +320,7 @@ func linkVolume(o *engine.Op, vmid int, base string, source *state.Volume) strin
 	return id + ":" + name
 }
 
-// Identify gives the new VM an identity of its own.
+// Identify gives the new VM its own identity.
 func Identify(o *engine.Op, cl *CloneRequest, p *ClonePlan) {
 	smbios := o.Engine.Parse("smbios1", p.Config["smbios1"])
 	smbios["uuid"] = random.UUID()
@@ -341,7 +341,7 @@ func Identify(o *engine.Op, cl *CloneRequest, p *ClonePlan) {
 	}
 }
 
-// FinishClone lets go of the new VM.
+// FinishClone unlocks the new VM.
 func FinishClone(o *engine.Op, cl *CloneRequest, p *ClonePlan) error {
 	g, err := o.State.Written(cl.Node, cl.NewID)
 	if err != nil {

@@ -56,7 +56,7 @@ func UserData(g *state.Guest, hide bool) string {
 	return b.String()
 }
 
-// writeLogin writes how one logs in to the guest.
+// writeLogin writes the login settings of the guest.
 func writeLogin(b *strings.Builder, g *state.Guest, hide bool) {
 	user, password := g.Config["ciuser"], g.Config["cipassword"]
 	if user != "" {
@@ -83,7 +83,7 @@ func writeLogin(b *strings.Builder, g *state.Guest, hide bool) {
 	}
 }
 
-// WriteStanza writes how an interface gets its address of one family.
+// WriteStanza writes the configuration of an interface for one address family.
 func WriteStanza(b *strings.Builder, nic int, family, address, gateway string) {
 	ip, length, static := strings.Cut(address, "/")
 	switch {
@@ -101,7 +101,7 @@ func WriteStanza(b *strings.Builder, nic int, family, address, gateway string) {
 	}
 }
 
-// writeAddress writes a fixed address, of IPv4 with its network mask.
+// writeAddress writes a static address, for IPv4 with its network mask.
 func writeAddress(b *strings.Builder, ip, length string) {
 	if strings.Contains(ip, ":") {
 		fmt.Fprintf(b, "      - type: static6\n        address: '%s/%s'\n", ip, length)

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// Destruction is how a VM is to be removed.
+// A Destruction describes how a VM is removed.
 type Destruction struct {
 	Node         string
 	VMID         int
@@ -35,7 +35,7 @@ type Destruction struct {
 	Unreferenced bool
 }
 
-// Destroyable makes the checks that a call makes before it starts the task.
+// Destroyable performs the checks of a call before it starts the task.
 func Destroyable(o *engine.Op, d *Destruction) (*state.Guest, error) {
 	g, err := o.State.Guest(d.Node, d.VMID)
 	switch {
@@ -55,7 +55,7 @@ func Destroyable(o *engine.Op, d *Destruction) (*state.Guest, error) {
 	return g, nil
 }
 
-// MayDestroy fails for a guest that something still needs.
+// MayDestroy fails for a guest that is still in use.
 func MayDestroy(o *engine.Op, d *Destruction) error {
 	g, err := Destroyable(o, d)
 	if err != nil {
@@ -72,7 +72,7 @@ func MayDestroy(o *engine.Op, d *Destruction) error {
 	return nil
 }
 
-// Volumes lists the volumes that a guest owns and refers to, in its configuration and its snapshots.
+// Volumes lists the volumes that a guest owns and references, in its configuration and its snapshots.
 func Volumes(o *engine.Op, g *state.Guest) []string {
 	out := []string{}
 	configs := []map[string]string{g.Config, g.Pending}

@@ -25,12 +25,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// freeDisk returns the first name "vm-100-disk-N" that is not taken on the storage.
+// freeDisk returns the first name "vm-100-disk-N" that is free on the storage.
 func freeDisk(o *engine.Op, s *state.Storage, vmid int) string {
 	return freeDiskBut(o, s, vmid, linkedDisks(o, s, vmid))
 }
 
-// freeDiskBut returns the first such name that is not one of others either.
+// freeDiskBut returns the first such name that is not among others either.
 func freeDiskBut(o *engine.Op, s *state.Storage, vmid int, others map[string]bool) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("vm-%d-disk-%d", vmid, i)
@@ -40,7 +40,7 @@ func freeDiskBut(o *engine.Op, s *state.Storage, vmid int, others map[string]boo
 	}
 }
 
-// linkedDisks returns the names of the guest's linked clones, whose full names tell the base as well.
+// linkedDisks returns the names of the guest's linked clones, whose full names also contain the base.
 func linkedDisks(o *engine.Op, s *state.Storage, vmid int) map[string]bool {
 	out := map[string]bool{}
 	g := o.State.Guests[vmid]

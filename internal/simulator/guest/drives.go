@@ -36,7 +36,7 @@ type Drive map[string]string
 // File returns the volume or file of a drive.
 func (d Drive) File() string { return d["file"] }
 
-// CloudInit reports whether a drive is that of cloud-init.
+// CloudInit reports whether a drive is a cloud-init drive.
 func (d Drive) CloudInit() bool {
 	file := d.File()
 	return strings.HasSuffix(file, ":cloudinit") || strings.Contains(state.BaseName(file), "cloudinit")
@@ -47,7 +47,7 @@ func (d Drive) CDROM() bool {
 	return d["media"] == "cdrom" || d.File() == "none" || d.File() == "cdrom" || strings.HasSuffix(d.File(), ":cloudinit")
 }
 
-// throttleNeeds are the limits without which a drive cannot have others.
+// throttleNeeds holds the limits that a drive must have in order to have others.
 //
 //nolint:gochecknoglobals // Constants.
 var throttleNeeds = map[string]string{
@@ -56,8 +56,7 @@ var throttleNeeds = map[string]string{
 	"iops_max_length": "iops_max", "iops_rd_max_length": "iops_rd_max", "iops_wr_max_length": "iops_wr_max",
 }
 
-// coherent reports whether a drive can have its options together (PVE::QemuServer::Drive::parse_drive). What is 0 counts
-// as absent.
+// coherent reports whether the options of a drive can be combined (PVE::QemuServer::Drive::parse_drive). A value of 0 counts as absent.
 func (d Drive) coherent() bool {
 	set := func(key string) bool { return d[key] != "" && d[key] != "0" }
 	for key, other := range throttleNeeds {
@@ -88,7 +87,7 @@ func newDisk(file string) (storage, size string, ok bool) {
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// IsDrive reports whether an option is a drive. Unused disks are none.
+// IsDrive reports whether an option is a drive, which excludes unused disks.
 func IsDrive(key string) bool {
 	base := strings.TrimRight(key, "0123456789")
 	return base != key && slices.Contains([]string{"ide", "scsi", "virtio", "sata", "efidisk", "tpmstate"}, base)
@@ -118,8 +117,7 @@ func StorageOf(file string) string {
 	return storage
 }
 
-// makeDrives creates what the drive options of a VM ask for and returns the options to store. On an error nothing of it
-// is left.
+// makeDrives creates the volumes that the drive options of a VM request, and returns the options to store. On an error, it removes them again.
 func makeDrives(o *engine.Op, vmid int, options map[string]string, taken map[string]string, defaultStorage string) (map[string]string, error) {
 	out := map[string]string{}
 	m := &driveMaker{Op: o, vmid: vmid, storage: defaultStorage, config: taken}
@@ -167,7 +165,7 @@ func (m *driveMaker) make(key, value string) (string, error) {
 	return m.Engine.Print(key, d), nil
 }
 
-// cloudInit creates the drive that PVE writes cloud-init data to; a VM has one at most.
+// cloudInit creates PVE's cloud-init drive. A VM can have only one.
 func (m *driveMaker) cloudInit(key string, d Drive) (string, error) {
 	for _, other := range slices.Sorted(maps.Keys(m.config)) {
 		if other != key && IsDrive(other) && ParseDrive(m.Engine, other, m.config[other]).CloudInit() {
@@ -234,7 +232,7 @@ func (m *driveMaker) report(key string, d Drive) string {
 	return value
 }
 
-// shownSize returns the size that an option shows. That of an EFI disk is the volume's, which some storages round up.
+// shownSize returns the size in an option. An EFI disk has that of the volume, which some storages round up.
 func shownSize(key string, s *state.Storage, bytes int64) int64 {
 	unit := map[string]int64{"zfspool": 1 << 20, "rbd": 1 << 20, "lvm": 4 << 20, "lvmthin": 4 << 20}[s.Type]
 	if key != "efidisk0" || unit == 0 {
@@ -243,7 +241,7 @@ func shownSize(key string, s *state.Storage, bytes int64) int64 {
 	return (bytes + unit - 1) / unit * unit
 }
 
-// size returns how large a new disk gets; EFI and TPM disks have sizes of their own.
+// size returns the size of a new disk. EFI and TPM disks have fixed sizes.
 func (m *driveMaker) size(key string, d Drive, size string) int64 {
 	switch {
 	case key == "tpmstate0":
@@ -266,7 +264,7 @@ func (m *driveMaker) format(s *state.Storage, d Drive, source *state.Volume) str
 	return s.Formats()[0]
 }
 
-// source finds the volume that a disk is to be copied from.
+// source returns the volume from which a disk is copied.
 func (m *driveMaker) source(id string) (*state.Volume, error) {
 	if v := m.State.Volume(m.Node, id); v != nil {
 		return v, nil
@@ -287,7 +285,7 @@ func (m *driveMaker) source(id string) (*state.Volume, error) {
 	return nil, apierr.Errorf("volume '%s' does not exist", id)
 }
 
-// inArchive returns of a volume that is a file of an OVA which OVA that is, and what format the file has.
+// inArchive returns the OVA of a volume that is a file in an OVA, and the format of the file.
 func inArchive(id string) (archive, format string) {
 	before, file, in := strings.Cut(id, ".ova/")
 	if !in {
@@ -296,7 +294,7 @@ func inArchive(id string) (archive, format string) {
 	return before + ".ova", strings.TrimPrefix(path.Ext(file), ".")
 }
 
-// existing checks a volume that a drive refers to and notes its true size; the format stays if it is the volume's.
+// existing checks a volume that a drive references, and sets its real size. The format is kept if it is the volume's.
 func (m *driveMaker) existing(key string, d Drive) error {
 	s, err := m.State.EnabledStorage(StorageOf(d.File()), m.Node)
 	if err != nil {

@@ -26,8 +26,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-// Fits fails for a configuration that PVE takes and starts no VM with: what PVE::QemuServer::config_to_command fails for
-// that depends on the configuration alone.
+// Fits fails for a configuration that PVE accepts but with which it cannot start a VM. It checks the conditions of PVE::QemuServer::config_to_command that
+// depend on the configuration alone.
 func Fits(s *engine.Engine, config map[string]string) error {
 	for _, check := range []func(*engine.Engine, map[string]string) error{memoryFits, devicesFit, firmwareFits, clipboardFits} {
 		if err := check(s, config); err != nil {
@@ -37,7 +37,7 @@ func Fits(s *engine.Engine, config map[string]string) error {
 	return nil
 }
 
-// memoryFits checks what the beginning of PVE::QemuServer::Memory::config checks.
+// memoryFits performs the first checks of PVE::QemuServer::Memory::config.
 func memoryFits(_ *engine.Engine, config map[string]string) error {
 	numa := config["numa"] == "1"
 	plugged := slices.Contains(strings.FieldsFunc(config["hotplug"], func(r rune) bool { return strings.ContainsRune(",; ", r) }), "memory")
@@ -50,7 +50,7 @@ func memoryFits(_ *engine.Engine, config map[string]string) error {
 	return nil
 }
 
-// devicesFit checks what PVE::QemuServer::PCI::parse_hostpci_devices and PVE::QemuServer::print_netdevice_full check.
+// devicesFit performs the checks of PVE::QemuServer::PCI::parse_hostpci_devices and PVE::QemuServer::print_netdevice_full.
 func devicesFit(s *engine.Engine, config map[string]string) error {
 	q35 := strings.Contains(config["machine"], "q35")
 	for key, value := range config {
@@ -70,7 +70,7 @@ func devicesFit(s *engine.Engine, config map[string]string) error {
 	return nil
 }
 
-// firmwareFits checks what PVE::QemuServer::CPUConfig::get_amd_sev_object and get_intel_tdx_object check.
+// firmwareFits performs the checks of PVE::QemuServer::CPUConfig::get_amd_sev_object and get_intel_tdx_object.
 func firmwareFits(_ *engine.Engine, config map[string]string) error {
 	switch {
 	case config["bios"] == "ovmf":
@@ -85,7 +85,7 @@ func firmwareFits(_ *engine.Engine, config map[string]string) error {
 
 var clipboardType = regexp.MustCompile(`^(std|cirrus|vmware|virtio|qxl)`)
 
-// clipboardFits checks what PVE::QemuServer::assert_clipboard_config checks.
+// clipboardFits performs the checks of PVE::QemuServer::assert_clipboard_config.
 func clipboardFits(s *engine.Engine, config map[string]string) error {
 	vga := s.Parse("vga", config["vga"])
 	if kind := vga["type"]; vga["clipboard"] == "vnc" && kind != "" && !clipboardType.MatchString(kind) {

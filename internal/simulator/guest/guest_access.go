@@ -34,11 +34,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Access makes the permission checks for options of a VM that the API description does not tell.
+// Access performs the permission checks for options of a VM that the API description does not contain.
 type Access struct {
 	*engine.Op
 	VMID int
-	// Pool is where a new VM goes; privileges on it count too.
+	// Pool of a new VM. Privileges on it count too.
 	Pool string
 }
 
@@ -54,8 +54,7 @@ func (a *Access) May(privileges ...string) error {
 	return a.State.CheckAny(a.Who, path, privileges...)
 }
 
-// optionPrivileges maps options to the privileges that changing them needs; one of them is enough. Options that no line
-// matches are for root@pam only.
+// optionPrivileges maps options to the privileges that changing them requires, one of which suffices. Options without a match are reserved for root@pam.
 var optionPrivileges = sync.OnceValue(func() []optionPrivilege { //nolint:gochecknoglobals // Read only.
 	line := func(expression string, privileges ...string) optionPrivilege {
 		return optionPrivilege{regexp.MustCompile("^(" + expression + ")$"), privileges}
@@ -80,7 +79,7 @@ type optionPrivilege struct {
 	privileges []string
 }
 
-// Options checks the options that a request names.
+// Options checks the options of a request.
 func (a *Access) Options(keys []string) error {
 	if a.Who == state.Root {
 		return nil
@@ -112,7 +111,7 @@ func (a *Access) option(key string) error {
 	return apierr.Errorf("only root can set '%s' config", key)
 }
 
-// Devices checks the options whose value decides whether they are for root@pam only: devices of the host.
+// Devices checks options for devices of the host, whose value determines whether they are reserved for root@pam.
 func (a *Access) Devices(options map[string]string) error {
 	if a.Who == state.Root {
 		return nil
@@ -149,7 +148,7 @@ func (a *Access) device(key, value string) error {
 	return nil
 }
 
-// mapped allows devices of the host that a resource mapping names.
+// mapped allows devices of the host through a resource mapping.
 func (a *Access) mapped(key, value, kind, what string) error {
 	device := a.Engine.Parse(key, value)
 	host := device["host"]
@@ -165,8 +164,7 @@ func (a *Access) mapped(key, value, kind, what string) error {
 	return a.State.Check(a.Who, "/mapping/"+kind+"/"+device["mapping"], "Mapping.Use")
 }
 
-// mappings checks that the caller may use the mappings of a VM that is cloned, whose devices of the host itself are for
-// root@pam only.
+// mappings checks that the caller may use the mappings of a VM that is cloned. Unmapped devices of the host are reserved for root@pam.
 func (a *Access) mappings(options map[string]string) error {
 	if a.Who == state.Root {
 		return nil
@@ -254,7 +252,7 @@ func trunked(trunks string) []string {
 	return slices.Compact(tags)
 }
 
-// Processor checks that the caller may give a VM a CPU model that the cluster defines, unless it has that already.
+// Processor checks that the caller may use a CPU model that the cluster defines, unless the VM already has it.
 func (a *Access) Processor(value, old string) error {
 	model := a.Engine.Parse("cpu", value)["cputype"]
 	name, custom := strings.CutPrefix(model, "custom-")
@@ -350,7 +348,7 @@ func (a *Access) Volume(id string) error {
 	return a.State.CheckAny(a.Who, path, "Datastore.AllocateSpace", "Datastore.Audit")
 }
 
-// storageLine returns where the module that refuses host paths says so.
+// storageLine returns the line number at which the module rejects host paths.
 func (a *Access) storageLine() int {
 	if a.State.Version == "8.4" {
 		return 581
@@ -385,7 +383,7 @@ func (a *Access) importSource(key, id string) error {
 	return a.Volume(id)
 }
 
-// unpacks checks the storage of an OVA, which is where its files are unpacked.
+// unpacks checks the storage of an OVA, to which its files are unpacked.
 func (a *Access) unpacks(key string, s *state.Storage) error {
 	if !s.Holds("images") || !s.FileBased() {
 		return apierr.Param(key, "import working storage '%s' does not support 'images' content type or is not file based.", s.ID)
@@ -393,7 +391,7 @@ func (a *Access) unpacks(key string, s *state.Storage) error {
 	return a.State.Check(a.Who, "/storage/"+s.ID, "Datastore.AllocateSpace")
 }
 
-// CheckDrives makes the checks of drive options that come after those of permissions.
+// CheckDrives performs the checks of drive options that follow those of permissions.
 func (a *Access) CheckDrives(options map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(options)) {
 		if !IsDrive(key) {
@@ -415,7 +413,7 @@ func (a *Access) CheckDrives(options map[string]string) error {
 	return nil
 }
 
-// CheckSSHKeys makes the check that PVE has ssh-keygen make of each key after decoding: PVE::Tools::validate_ssh_public_keys.
+// CheckSSHKeys performs the check of ssh-keygen, which PVE runs on each decoded key: PVE::Tools::validate_ssh_public_keys.
 func CheckSSHKeys(encoded string) error {
 	decoded, err := url.PathUnescape(encoded)
 	if err != nil {
@@ -429,7 +427,7 @@ func CheckSSHKeys(encoded string) error {
 	return nil
 }
 
-// sshKey is the type of a key and its content in base64, which begins with the type again.
+// sshKey matches the type of a key and its content in base64, which begins with the type again.
 var sshKey = regexp.MustCompile(`(?:^|\s)((?:sk-)?(?:ssh|ecdsa)-\S+)\s+(\S+)`)
 
 func hasSSHKey(line string) bool {

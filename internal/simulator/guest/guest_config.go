@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package guest is what nodes do with VMs, in the name of a call, of a task or of HA: configuration, drives, power, snapshots,
-// migration, replication. Each function runs alone on the state.
+// Package guest implements the operations of nodes on VMs, on behalf of a call, a task or HA: configuration, drives, power, snapshots, migration,
+// replication. Each function has exclusive access to the state.
 package guest
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// Change is what a request asks to change of a configuration.
+// A Change is a requested change of a configuration.
 type Change struct {
 	VMID     int
 	Set      map[string]string
@@ -39,11 +39,11 @@ type Change struct {
 	Force    bool
 	SkipLock bool
 	Digest   string
-	// Line is what the log says.
+	// Line is the log line.
 	Line string
 }
 
-// Changeable makes the checks against the configuration as it is.
+// Changeable checks a change against the current configuration.
 func Changeable(o *engine.Op, ch *Change) error {
 	g, err := o.State.Guest(o.Node, ch.VMID)
 	if err != nil {
@@ -92,7 +92,7 @@ func memory(s *engine.Engine, config map[string]string) int64 {
 	return int64(mib) << 20
 }
 
-// Apply makes a change: first everything becomes pending, then what can be is applied.
+// Apply makes a change. First everything becomes pending, then everything possible is applied.
 func Apply(o *engine.Op, ch *Change) error {
 	if err := Changeable(o, ch); err != nil {
 		return err
@@ -124,17 +124,17 @@ func Apply(o *engine.Op, ch *Change) error {
 	return hotplug(o, g, u.modified)
 }
 
-// update makes one change to a guest.
+// An update is one change to a guest.
 type update struct {
 	*engine.Op
 	g        *state.Guest
 	force    bool
 	modified map[string]bool
-	// order are the devices of the boot order in force as the change leaves them, whatever is pending.
+	// order holds the devices of the boot order in force after the change, whatever is pending.
 	order []string
 }
 
-// reverted turns what is to be reverted into values to set and options to remove.
+// reverted converts options to revert into values to set and options to remove.
 func (u *update) reverted(ch *Change) *Change {
 	out := *ch
 	out.Set = maps.Clone(ch.Set)
@@ -197,8 +197,8 @@ func (u *update) mayRemove(key, value string) error {
 	return a.leaves(key, u.g.Config[key], value)
 }
 
-// leaves checks what an option has, or is to have, that goes: the bridges and the devices of the host that are in force count
-// as those do that come.
+// leaves checks the permissions for the current and the new value of an option that is replaced or removed. Bridges and host devices in force count like
+// new ones.
 func (a *Access) leaves(key, now, value string) error {
 	if IsNIC(key) && now != "" {
 		return a.Bridges(map[string]string{key: now})
@@ -220,7 +220,7 @@ func (a *Access) mayDrive(d Drive) error {
 	return a.May("VM.Config.Disk")
 }
 
-// bootOrder returns the devices of a boot order, nil for those of the old form.
+// bootOrder returns the devices of a boot order, or nil for the old format.
 func bootOrder(boot string) []string {
 	list, ok := strings.CutPrefix(boot, "order=")
 	if !ok {
@@ -256,7 +256,7 @@ func (u *update) dropUnused(key string) error {
 	return nil
 }
 
-// mayFree checks the privilege to destroy a volume that is the guest's own.
+// mayFree checks the privilege to destroy a volume of the guest.
 func (u *update) mayFree(id string) error {
 	storage, name, _ := state.SplitVolume(id)
 	s := u.State.Storages[storage]

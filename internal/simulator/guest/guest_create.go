@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Creation is what a request to create a VM asks for.
+// A Creation is a request to create a VM.
 type Creation struct {
 	VMID    int
 	Node    string
@@ -42,7 +42,7 @@ type Creation struct {
 	HA bool
 }
 
-// CreateControls returns the parameters of a creation that are no options of the VM.
+// CreateControls returns the parameters of a creation that are not options of the VM.
 func CreateControls() []string {
 	return []string{
 		"node", "vmid", "archive", "bwlimit", "force", "pool", "start", "ha-managed", "storage", "unique", "live-restore",
@@ -50,7 +50,7 @@ func CreateControls() []string {
 	}
 }
 
-// ResolveCDROM turns the option "cdrom" into the drive that it stands for.
+// ResolveCDROM replaces the option "cdrom" by the drive for which it stands.
 func ResolveCDROM(options map[string]string) {
 	value, ok := options["cdrom"]
 	if !ok {
@@ -63,7 +63,7 @@ func ResolveCDROM(options map[string]string) {
 	delete(options, "cdrom")
 }
 
-// CheckValues makes the check with which a value is written into a configuration; it is stricter than that of requests.
+// CheckValues performs the check of values when they are written to a configuration. It is stricter than the check of requests.
 func CheckValues(s *engine.Engine, options map[string]string) error {
 	for key, value := range options {
 		p := s.Option(key)
@@ -77,7 +77,7 @@ func CheckValues(s *engine.Engine, options map[string]string) error {
 	return nil
 }
 
-// ClampedUnits returns a CPU weight as a node with cgroup v2 stores it: 10000 at most, although requests may have more.
+// ClampedUnits returns a CPU weight as a node with cgroup v2 stores it: at most 10000, although requests may contain more.
 func ClampedUnits(value string) string {
 	if schema.Int(value) > 10000 {
 		return "10000"
@@ -85,7 +85,7 @@ func ClampedUnits(value string) string {
 	return value
 }
 
-// WithMAC writes a NIC option as PVE stores it; a NIC without an address gets a random one.
+// WithMAC writes a NIC option as PVE stores it, with a random address if it has none.
 func WithMAC(s *engine.Engine, key, value string) string {
 	nic := s.Parse(key, value)
 	if nic["macaddr"] == "" {
@@ -116,7 +116,7 @@ func Build(o *engine.Op, cr *Creation) error {
 		}
 	}
 	pinMachine(o, config, config)
-	// 8.4 stores the tags of a new VM as they are.
+	// 8.4 stores the tags of a new VM unchanged.
 	if tags, ok := config["tags"]; ok && o.State.Version != "8.4" {
 		if err := mayTag(o, cr.VMID, cr.Pool, "", tags); err != nil {
 			return err
@@ -138,7 +138,7 @@ func Build(o *engine.Op, cr *Creation) error {
 	return nil
 }
 
-// pinMachine gives Windows the machine as it is now, which a later release does not change.
+// pinMachine pins the machine of a Windows guest to the current version, which later releases do not change.
 func pinMachine(o *engine.Op, config, into map[string]string) {
 	pinned := o.Engine.Parse("machine", config["machine"])
 	kind := map[string]string{"": "pc-i440fx", "pc": "pc-i440fx", "q35": "pc-q35"}[pinned["type"]]
@@ -154,7 +154,7 @@ func pinMachine(o *engine.Op, config, into map[string]string) {
 	o.Logf("pinning machine type to '%s' for Windows guest OS", pinned["type"])
 }
 
-// qemu returns the QEMU version that the release comes with.
+// qemu returns the QEMU version of the release.
 func qemu(st *state.State) string {
 	if st.QEMU != "" {
 		return st.QEMU
@@ -188,7 +188,7 @@ func firstOf(have, candidate string) string {
 	return candidate
 }
 
-// bootDevices lists what a VM could boot from, in the order in which PVE looks for it.
+// bootDevices lists the possible boot devices of a VM, in the order in which PVE searches for them.
 func bootDevices(_ *engine.Engine, config map[string]string) []string {
 	out := []string{}
 	for _, bus := range []string{"ide", "scsi", "virtio", "sata", "net"} {
@@ -209,7 +209,7 @@ func printBootOrder(devices []string) string {
 	return "order=" + strings.Join(devices, ";")
 }
 
-// UniqueTags sorts tags, in lower case, and drops doubles.
+// UniqueTags sorts tags, in lower case, and removes duplicates.
 func UniqueTags(tags string) string {
 	list := strings.FieldsFunc(strings.ToLower(tags), func(r rune) bool { return strings.ContainsRune(",; ", r) })
 	slices.Sort(list)

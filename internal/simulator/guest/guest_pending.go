@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// dropNoops forgets pending values that are in force and deletions of what is not there.
+// dropNoops removes pending values that are already in force, and deletions of absent options.
 func dropNoops(g *state.Guest) {
 	maps.DeleteFunc(g.Pending, func(key, value string) bool {
 		old, ok := g.Config[key]
@@ -43,7 +43,7 @@ func dropNoops(g *state.Guest) {
 	})
 }
 
-// applyPending puts everything pending into force, as a VM that is off allows.
+// applyPending applies all pending changes of a stopped VM.
 func applyPending(o *engine.Op, g *state.Guest) {
 	for _, key := range slices.Sorted(maps.Keys(g.Delete)) {
 		putAway(o, g, key)
@@ -55,7 +55,7 @@ func applyPending(o *engine.Op, g *state.Guest) {
 	}
 }
 
-// putAway detaches the volume of a drive that goes.
+// putAway detaches the volume of a removed drive.
 func putAway(o *engine.Op, g *state.Guest, key string) {
 	if value, ok := g.Config[key]; ok && IsDrive(key) {
 		d := ParseDrive(o.Engine, key, value)
@@ -86,8 +86,8 @@ func inForce(o *engine.Op, g *state.Guest, key string) {
 	delete(g.Pending, key)
 }
 
-// enroll changes the marker of an EFI disk as PVE::QemuServer::OVMF::drive_change does, and reports whether it has: where one of 2023 is
-// new, the certificates are added if the disk has keys.
+// enroll changes the marker of an EFI disk like PVE::QemuServer::OVMF::drive_change, and reports whether it has: if the marker of 2023 is new, the
+// certificates are added if the disk has keys.
 func enroll(was, is Drive) bool {
 	if was.File() != is.File() || was["ms-cert"] == is["ms-cert"] || !strings.HasPrefix(is["ms-cert"], "2023") {
 		return false
@@ -106,8 +106,7 @@ func reattached(o *engine.Op, g *state.Guest, volume string) {
 	})
 }
 
-// keepUnused remembers the volume of a detached disk as unused, and returns as which; cloud-init drives are created again and
-// go.
+// keepUnused records the volume of a detached disk as unused, and returns the option. Cloud-init drives are removed, because they are created again.
 func keepUnused(o *engine.Op, g *state.Guest, d Drive) string {
 	if d.CloudInit() {
 		volume.Free(o, d.File())
@@ -133,7 +132,7 @@ func keepUnused(o *engine.Op, g *state.Guest, d Drive) string {
 	return free
 }
 
-// dropUsed removes the entries of unused disks that are in use, or are to be.
+// dropUsed removes the entries of unused disks that are in use, or will be.
 func dropUsed(o *engine.Op, g *state.Guest) {
 	for _, config := range []map[string]string{g.Config, g.Pending} {
 		for key, value := range config {
@@ -144,13 +143,13 @@ func dropUsed(o *engine.Op, g *state.Guest) {
 	}
 }
 
-// fastOptions returns the options that are put into force on a running VM without its noticing.
+// fastOptions returns the options that can be applied to a running VM without affecting it.
 func fastOptions() *regexp.Regexp {
 	return regexp.MustCompile(`^(description|hookscript|lock|migrate_downtime|migrate_speed|name|onboot|protection|shares|startup|tags|` +
 		`vmstatestorage|cicustom|cipassword|citype|ciuser|ciupgrade|nameserver|searchdomain|sshkeys|ipconfig\d+)$`)
 }
 
-// hotplug puts into force what a running VM allows; the rest stays pending.
+// hotplug applies what a running VM allows. The rest stays pending.
 func hotplug(o *engine.Op, g *state.Guest, selected map[string]bool) error {
 	h := &hotplugger{Op: o, g: g, features: hotplugFeatures(g.Config["hotplug"])}
 	fast := fastOptions()
@@ -203,7 +202,7 @@ func hotplugFeatures(value string) map[string]bool {
 	return out
 }
 
-// hotplugger decides what a running VM takes.
+// hotplugger decides which changes a running VM accepts.
 type hotplugger struct {
 	*engine.Op
 	g        *state.Guest
@@ -233,7 +232,7 @@ func (h *hotplugger) unplugs(key string) bool {
 	return false
 }
 
-// plugs reports whether a value can be put into force while the VM runs, or what is wrong with trying.
+// plugs reports whether a value can be applied while the VM runs, and the problem of an attempt.
 func (h *hotplugger) plugs(key, value string) (bool, string) {
 	old, exists := h.g.Config[key]
 	switch {
@@ -269,7 +268,8 @@ func (h *hotplugger) sameBut(key, a, b string, but ...string) bool {
 	return maps.Equal(x, y)
 }
 
-// plugsNIC reports whether a change of a NIC takes place at once: the link and the bridge side change at any time, the device itself by unplugging it.
+// plugsNIC reports whether a change of a NIC takes effect at once. The link and the bridge side can always change, the device itself only by unplugging
+// it.
 func (h *hotplugger) plugsNIC(key, old, value string) bool {
 	if old == "" {
 		return h.features["network"]
@@ -301,8 +301,8 @@ func (h *hotplugger) plugsDrive(key, old, value string) (bool, string) {
 	return !slices.ContainsFunc(unpluggable(), waits), ""
 }
 
-// plugsNewDrive reports whether a new drive is plugged, and the problem: before PVE plugs one it looks for its volume, and finds
-// no name of one in that of an empty drive.
+// plugsNewDrive reports whether a new drive is plugged, and the problem. Before PVE plugs a drive it looks for its volume, and an empty drive has no name
+// of one.
 func (h *hotplugger) plugsNewDrive(d Drive, pluggable bool) (bool, string) {
 	if file := d.File(); pluggable && (file == "none" || file == "cdrom") {
 		return false, fmt.Sprintf("unable to parse volume ID '%s'", file)
@@ -310,13 +310,13 @@ func (h *hotplugger) plugsNewDrive(d Drive, pluggable bool) (bool, string) {
 	return pluggable, ""
 }
 
-// unpluggable returns the drive options that wait for the next start. PVE puts the others into the configuration at once: QEMU
-// changes limits on the fly, and finds the rest when it starts next (vmconfig_update_disk).
+// unpluggable returns the drive options that wait for the next start. PVE applies the others to the configuration at once: QEMU changes limits on the fly,
+// and reads the rest at its next start (vmconfig_update_disk).
 func unpluggable() []string {
 	return []string{"aio", "cache", "discard", "iothread", "product", "queues", "ro", "ssd", "vendor"}
 }
 
-// recordCloudInit remembers what the cloud-init drive still holds when an option that it contains changes.
+// recordCloudInit records the content of the cloud-init drive when an option that it contains changes.
 func (h *hotplugger) recordCloudInit(key string) {
 	part := regexp.MustCompile(`^(cicustom|cipassword|citype|ciuser|nameserver|searchdomain|sshkeys|ipconfig\d+|name|net\d+)$`)
 	if !part.MatchString(key) {

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// HAStatus returns what the status of a guest tells of HA.
+// HAStatus returns the HA part of a guest's status.
 func HAStatus(st *state.State, vmid int) map[string]any {
 	sid := state.HAID(vmid)
 	if !st.HAManaged(vmid) {
@@ -46,7 +46,7 @@ func HAStatus(st *state.State, vmid int) map[string]any {
 	return out
 }
 
-// Vmstatus returns what PVE tells of a VM, with more of it where full is asked for.
+// Vmstatus returns the status of a VM. It contains more if full is set.
 func Vmstatus(o *engine.Op, g *state.Guest, full bool) map[string]any {
 	config, r := g.Config, measure(o, g)
 	out := map[string]any{
@@ -109,7 +109,7 @@ func runningStatus(o *engine.Op, g *state.Guest, r *state.Report, out map[string
 	}
 }
 
-// machine returns the machine version that belongs to the QEMU version.
+// machine returns the machine version of the QEMU version.
 func machine(st *state.State) string {
 	parts := strings.SplitN(qemu(st), ".", 3)
 	if len(parts) < 2 {

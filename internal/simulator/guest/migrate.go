@@ -28,8 +28,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// LocalMedia returns the media in drives of a guest, now, pending or in a snapshot, that only its node has: images on local
-// storage, and the drive of the node itself (PVE::QemuServer::foreach_volid). Drives for cloud-init go along.
+// LocalMedia returns the media in drives of a guest, in force, pending or in a snapshot, that only its node has: images on local storage, and the drive of
+// the node itself (PVE::QemuServer::foreach_volid). Cloud-init drives are migrated with the guest.
 func LocalMedia(o *engine.Op, g *state.Guest) []string {
 	out := []string{}
 	configs := []map[string]string{g.Config, g.Pending}
@@ -52,7 +52,7 @@ func LocalMedia(o *engine.Op, g *state.Guest) []string {
 	return slices.Compact(out)
 }
 
-// stayingMedia fails for media that cannot go along (PVE::QemuMigrate::scan_local_volumes).
+// stayingMedia fails for media that cannot be migrated (PVE::QemuMigrate::scan_local_volumes).
 func stayingMedia(o *engine.Op, g *state.Guest) error {
 	media := LocalMedia(o, g)
 	for _, file := range media {
@@ -68,7 +68,7 @@ func stayingMedia(o *engine.Op, g *state.Guest) error {
 	return apierr.Errorf("Problem found while scanning volumes - can't migrate VM - check log")
 }
 
-// StoragesOf returns the storages of all drives that a guest has.
+// StoragesOf returns the storages of all drives of a guest.
 func StoragesOf(o *engine.Op, g *state.Guest) []string {
 	out := []string{}
 	for key, value := range g.Config {
@@ -83,7 +83,7 @@ func StoragesOf(o *engine.Op, g *state.Guest) []string {
 	return slices.Compact(out)
 }
 
-// MissingStorages returns those storages of a guest that a node has not.
+// MissingStorages returns the storages of a guest that a node does not have.
 func MissingStorages(o *engine.Op, g *state.Guest, node string) []string {
 	return slices.DeleteFunc(StoragesOf(o, g), func(id string) bool {
 		_, err := o.State.EnabledStorage(id, node)
@@ -91,13 +91,13 @@ func MissingStorages(o *engine.Op, g *state.Guest, node string) []string {
 	})
 }
 
-// StorageMap says to which storages disks go.
+// A StorageMap maps the storages of disks to their targets.
 type StorageMap struct {
 	Entries  map[string]string
 	Fallback string
 }
 
-// ParseStorageMap reads a map such as "a:b,c"; "1" keeps every storage.
+// ParseStorageMap parses a map such as "a:b,c". "1" keeps every storage.
 func ParseStorageMap(text string) (*StorageMap, error) {
 	m := &StorageMap{Entries: map[string]string{}}
 	for _, entry := range schema.SplitList(text) {
@@ -124,7 +124,7 @@ func (m *StorageMap) target(id string) string {
 	return firstOf(m.Fallback, id)
 }
 
-// Migration is a VM's way to another node.
+// A Migration moves a VM to another node.
 type Migration struct {
 	Node, Target  string
 	VMID          int
@@ -132,7 +132,7 @@ type Migration struct {
 	Storages      *StorageMap
 }
 
-// MigrationEnd returns how a task ends whose migration failed; a missing configuration and a lock are noticed before it begins.
+// MigrationEnd returns the exit status of a task whose migration failed. A missing configuration and a lock are noticed before it begins.
 func MigrationEnd(err error) error {
 	for _, early := range []string{"Configuration file", "VM is locked"} {
 		if strings.HasPrefix(err.Error(), early) {
@@ -142,7 +142,7 @@ func MigrationEnd(err error) error {
 	return apierr.Errorf("migration aborted")
 }
 
-// Arrive lets a VM be on the other node, unless the way there was interrupted.
+// Arrive moves a VM to the target node, unless the migration was interrupted.
 func Arrive(o *engine.Op, m *Migration, wait error) error {
 	g := o.State.Guests[m.VMID]
 	if g == nil {
@@ -166,7 +166,7 @@ func Arrive(o *engine.Op, m *Migration, wait error) error {
 	return nil
 }
 
-// Migratable fails for a guest that cannot move to the target.
+// Migratable fails for a guest that cannot be migrated to the target.
 func Migratable(o *engine.Op, g *state.Guest, m *Migration) error {
 	job := JobTo(o.State, g.VMID, m.Target)
 	if o.State.Replications[job]["remove_job"] != "" {
@@ -199,14 +199,14 @@ func Migratable(o *engine.Op, g *state.Guest, m *Migration) error {
 	return nil
 }
 
-// staysHere fails for a volume that cannot go along.
+// staysHere returns the error for a volume that cannot be migrated.
 func staysHere(o *engine.Op, id, why string) error {
 	o.Logf("can't migrate local disk '%s': %s", id, why)
 	return apierr.Errorf("Problem found while scanning volumes - can't migrate VM - check log")
 }
 
-// snapshotObstacle returns why a volume that snapshots have cannot go along, other than by replication
-// (PVE::QemuMigrate::scan_local_volumes). The memory that a snapshot keeps can.
+// snapshotObstacle returns why a volume in snapshots cannot be migrated, other than by replication (PVE::QemuMigrate::scan_local_volumes). The saved
+// memory of a snapshot can be migrated.
 func snapshotObstacle(o *engine.Op, g *state.Guest, id string, s *state.Storage) string {
 	names, v := SnapshotsWith(o, g, id), o.State.Volume(g.Node, id)
 	switch {
@@ -220,7 +220,7 @@ func snapshotObstacle(o *engine.Op, g *state.Guest, id string, s *state.Storage)
 	return "non-migratable snapshot exists"
 }
 
-// SnapshotsWith returns the snapshots of a guest that have a volume.
+// SnapshotsWith returns the snapshots of a guest that contain a volume.
 func SnapshotsWith(o *engine.Op, g *state.Guest, id string) []string {
 	var names []string
 	for name, s := range g.Snapshots {
@@ -235,8 +235,8 @@ func SnapshotsWith(o *engine.Op, g *state.Guest, id string) []string {
 	return names
 }
 
-// mirrors reports whether QEMU itself has to copy a volume of a running guest: that of a drive now. What is created again, drives for cloud-init
-// and the state of a TPM, and volumes that are unused, pending or of snapshots, are copied as files are.
+// mirrors reports whether QEMU itself has to copy a volume of a running guest, which applies to volumes of drives in force. Volumes that are created
+// again, cloud-init drives, the state of a TPM, and volumes that are unused, pending or of snapshots are copied like files.
 func mirrors(o *engine.Op, g *state.Guest, id string) bool {
 	for key, value := range g.Config {
 		if !IsDrive(key) || key == "tpmstate0" {
@@ -249,9 +249,9 @@ func mirrors(o *engine.Op, g *state.Guest, id string) bool {
 	return false
 }
 
-// carry moves the volumes of local storages to the other node, to other storages if they are to go there. Files are copied first, and keep their
-// names where these are free. For what QEMU copies, disks are made without names, in the order of their devices: each gets the lowest free one
-// (PVE::QemuMigrate, sync_offline_local_volumes; PVE::QemuServer, vm_migrate_alloc_nbd_disks). So devices stay, and names may change places.
+// carry moves the volumes of local storages to the target node, to other storages if that was requested. Files are copied first, and keep their names if
+// these are free. For the disks that QEMU copies, new disks are created in the order of their devices, each with the lowest free name (PVE::QemuMigrate,
+// sync_offline_local_volumes; PVE::QemuServer, vm_migrate_alloc_nbd_disks). So devices stay, and names may be exchanged.
 func carry(o *engine.Op, g *state.Guest, m *Migration) error {
 	there := &engine.Op{Engine: o.Engine, State: o.State, Who: o.Who, Node: m.Target, Task: o.Task}
 	renamed, formats := map[string]string{}, map[string]string{}
@@ -278,7 +278,7 @@ func carry(o *engine.Op, g *state.Guest, m *Migration) error {
 		o.State.Volumes[to.Key(m.Target, name)] = v
 		renamed[id] = to.ID + ":" + name
 		if mirror {
-			formats[id] = v.Format // QEMU's mirror needs to know it.
+			formats[id] = v.Format // QEMU's mirror requires it.
 		}
 	}
 	for key, value := range g.Config {
@@ -296,8 +296,8 @@ func carry(o *engine.Op, g *state.Guest, m *Migration) error {
 	return nil
 }
 
-// carried returns the volumes of a guest that go along: those that are copied as files are, and those of a running guest that QEMU copies, in
-// the order of their devices.
+// carried returns the volumes of a guest that are migrated: those that are copied like files, and those of a running guest that QEMU copies, in the order
+// of their devices.
 func carried(o *engine.Op, g *state.Guest) (files, live []string) {
 	files = Volumes(o, g)
 	if g.Power == state.Stopped {
@@ -315,7 +315,7 @@ func carried(o *engine.Op, g *state.Guest) (files, live []string) {
 	return files, live
 }
 
-// mirrored returns the new value of a drive whose disk QEMU has copied: it tells the format.
+// mirrored returns the new value of a drive whose disk QEMU has copied. It contains the format.
 func mirrored(o *engine.Op, key, before, value string, formats map[string]string) string {
 	format := formats[ParseDrive(o.Engine, key, before).File()]
 	if !IsDrive(key) || format == "" {
@@ -331,8 +331,8 @@ func storageName(id string) string {
 	return name
 }
 
-// arrivalName returns the name of a volume on a storage that it comes to, or of the disk that is made there for QEMU to copy to. Storages without
-// files hold raw images only.
+// arrivalName returns the name of a volume on its target storage, or that of the disk which is created there for QEMU's copy. Storages without files
+// contain only raw images.
 func arrivalName(o *engine.Op, g *state.Guest, to *state.Storage, name string, v *state.Volume, mirror bool) string {
 	if !slices.Contains(to.Formats(), v.Format) {
 		v.Format = to.Formats()[0]
@@ -347,7 +347,7 @@ func arrivalName(o *engine.Op, g *state.Guest, to *state.Storage, name string, v
 	return to.ImageName(g.VMID, freeDisk(o, to, g.VMID), v.Format)
 }
 
-// relocated returns the value of an option after volumes have got other names.
+// relocated returns the value of an option after volumes were renamed.
 func relocated(o *engine.Op, key, value string, renamed map[string]string) string {
 	if to, ok := renamed[value]; ok {
 		return to

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// DiskMove is a disk's way to another storage or format.
+// A DiskMove moves a disk to another storage or format.
 type DiskMove struct {
 	Node            string
 	VMID            int
@@ -37,7 +37,7 @@ type DiskMove struct {
 	Digest          string
 }
 
-// Movable fails for a disk that cannot move.
+// Movable fails for a disk that cannot be moved.
 func Movable(o *engine.Op, m *DiskMove) error {
 	g, err := o.State.Guest(m.Node, m.VMID)
 	if err != nil {
@@ -72,7 +72,7 @@ func Movable(o *engine.Op, m *DiskMove) error {
 	return nil
 }
 
-// imageFormat returns the format that the name of an image tells; images without an extension are raw.
+// imageFormat returns the format in the name of an image. Images without an extension are raw.
 func imageFormat(id string) string {
 	if ext := path.Ext(id); ext != "" {
 		return ext[1:]

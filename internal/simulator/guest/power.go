@@ -51,7 +51,7 @@ func Startable(o *engine.Op, node string, vmid int, skipLock bool) error {
 	return devicesExist(o, g)
 }
 
-// noBridge returns how a start fails without a bridge. Before PVE 9 only QEMU noticed.
+// noBridge returns the error of a start without a bridge. Before PVE 9, only QEMU noticed that.
 func noBridge(o *engine.Op, bridge string) error {
 	if o.State.Version == "8.4" {
 		o.Logf("bridge '%s' does not exist", bridge)
@@ -60,7 +60,7 @@ func noBridge(o *engine.Op, bridge string) error {
 	return apierr.Errorf("bridge '%s' does not exist", bridge)
 }
 
-// devicesExist checks what a VM needs of its node: bridges and volumes.
+// devicesExist checks the bridges and volumes that a VM needs on its node.
 func devicesExist(o *engine.Op, g *state.Guest) error {
 	for key, value := range g.Config {
 		if IsNIC(key) {
@@ -79,12 +79,12 @@ func devicesExist(o *engine.Op, g *state.Guest) error {
 	return nil
 }
 
-// Vcpus returns the number of processors that a configuration asks for.
+// Vcpus returns the number of processors in a configuration.
 func Vcpus(_ *engine.Engine, config map[string]string) int {
 	return max(schema.Int(config["sockets"]), 1) * max(schema.Int(config["cores"]), 1)
 }
 
-// Boot makes a VM run.
+// Boot starts a VM.
 func Boot(o *engine.Op, g *state.Guest) {
 	o.State.Sequence++
 	g.Power, g.Started, g.PID = state.Running, o.Engine.Clock.Now(), o.State.Sequence
@@ -102,29 +102,29 @@ func Boot(o *engine.Op, g *state.Guest) {
 	}
 }
 
-// Halt makes a VM stop, and what was pending takes force.
+// Halt stops a VM and applies its pending changes.
 func Halt(o *engine.Op, g *state.Guest) {
 	HaltForReboot(o, g)
 	cleanUp(o, g.VMID)
 }
 
-// HaltForReboot makes a VM stop that PVE is to start again. It is qm cleanup that does so, after it has given the VM's lock back.
+// HaltForReboot stops a VM that PVE starts again. qm cleanup does that, after it has released the VM's lock.
 func HaltForReboot(o *engine.Op, g *state.Guest) {
 	g.Power, g.PID = state.Stopped, 0
 	applyPending(o, g)
 }
 
-// maxCleanup is for how long PVE waits for a process to end that has said that it ends.
+// maxCleanup is how long PVE waits for the end of a process that has announced its end.
 const maxCleanup = 30 * time.Second
 
-// PowerOff makes a VM stop whose guest has powered itself off: what was pending stays so until the next start, or change.
+// PowerOff stops a VM whose guest has powered itself off. Pending changes stay pending until the next start, or change.
 func PowerOff(o *engine.Op, g *state.Guest) {
 	g.Power, g.PID = state.Stopped, 0
 	cleanUp(o, g.VMID)
 }
 
-// cleanUp runs what PVE runs when the process of a VM has ended (qm cleanup). It comes a little later and takes the VM's lock; where the VM
-// runs again by then, it takes the new process for the old one and keeps the lock until that ends, or for half a minute.
+// cleanUp simulates qm cleanup, which PVE runs when the process of a VM has ended. It runs a little later and takes the VM's lock. If the VM is running
+// again meanwhile, it takes the new process for the old one and keeps the lock until that ends, but for at most half a minute.
 func cleanUp(o *engine.Op, vmid int) {
 	s, state := o.Engine, o.State
 	if s.Instant() {
@@ -142,10 +142,10 @@ func cleanUp(o *engine.Op, vmid int) {
 	})
 }
 
-// ShutdownTimeout is how long a shutdown waits without a timeout of its own.
+// ShutdownTimeout is the timeout of a shutdown without its own.
 const ShutdownTimeout = 60 * time.Second
 
-// Ending is how a VM is to be stopped.
+// An Ending describes how a VM is stopped.
 type Ending struct {
 	Node     string
 	VMID     int
@@ -154,29 +154,29 @@ type Ending struct {
 	SkipLock bool
 	Reboot   bool
 	Timeout  time.Duration
-	// Given is true when the timeout is the call's own.
+	// Given is true if the call has set the timeout.
 	Given bool
 }
 
-// DefaultTimeout sets how many seconds a shutdown may take to what the configuration of the VM says, unless the call sets it.
+// DefaultTimeout sets the timeout of a shutdown, in seconds, to the value in the configuration of the VM, unless the call has set it.
 func (e *Ending) DefaultTimeout(seconds string) {
 	if n := schema.Int(seconds); n > 0 && e.Shutdown && !e.Given {
 		e.Timeout = time.Duration(n) * time.Second
 	}
 }
 
-// ReactsToShutdown reports whether the guest's system acts on a request to power off: it must have booted.
+// ReactsToShutdown reports whether the guest's system reacts to a power-off request, for which it must have booted.
 func ReactsToShutdown(o *engine.Op, g *state.Guest) bool {
 	return booted(o, g) && (g.Agent == nil || !g.Agent.IgnoresShutdown)
 }
 
-// booted reports whether a system runs in the guest.
+// booted reports whether the guest's system has booted.
 func booted(o *engine.Op, g *state.Guest) bool {
 	ready := g.Started.Add(o.Engine.Scale(o.Engine.Duration("boot")))
 	return g.Power == state.Running && hasSystem(o, g) && !o.Engine.Clock.Now().Before(ready)
 }
 
-// hasSystem reports whether one of the guest's disks holds a system.
+// hasSystem reports whether one of the guest's disks contains a system.
 func hasSystem(o *engine.Op, g *state.Guest) bool {
 	if g.Agent != nil {
 		return true
@@ -192,10 +192,10 @@ func hasSystem(o *engine.Op, g *state.Guest) bool {
 	return false
 }
 
-// BackedUpNow reports whether a backup holds the lock, under which a VM may still be paused and go on.
+// BackedUpNow reports whether a backup holds the lock. A VM with that lock may still be paused and resumed.
 func BackedUpNow(g *state.Guest) bool { return g.Config["lock"] == "backup" }
 
-// Suspendable makes the checks of a suspension to disk that come before its task.
+// Suspendable performs the checks of a suspension to disk before its task.
 func Suspendable(o *engine.Op, g *state.Guest, storage string) error {
 	if o.State.HAManaged(g.VMID) {
 		return apierr.Errorf("Cannot suspend HA managed VM to disk")
@@ -214,7 +214,7 @@ func Suspendable(o *engine.Op, g *state.Guest, storage string) error {
 	return o.State.Check(o.Who, "/storage/"+storage, "Datastore.AllocateSpace")
 }
 
-// Suspend keeps a VM's memory until its next start, and stops it.
+// Suspend saves a VM's memory until its next start, and stops the VM.
 func Suspend(o *engine.Op, g *state.Guest, storage string) error {
 	if storage == "" {
 		storage = stateStorage(o, g)

@@ -24,12 +24,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// QemuVersions returns the versions that machines are named after, latest first.
+// QemuVersions returns the versions in the names of machines, latest first.
 func QemuVersions() []string {
 	return strings.Fields("10.0 9.2 9.1 9.0 8.2 8.1 8.0 7.2 7.1 7.0 6.2 6.1 6.0 5.2 5.1 5.0 4.2 4.1 4.0 3.1 3.0 2.12 2.11 2.10 2.9 2.8 2.7 2.6 2.5 2.4")
 }
 
-// MachineRevisions returns Proxmox' own revisions of machines, latest first, with what they change.
+// MachineRevisions returns Proxmox' own revisions of machines and their changes, latest first.
 func MachineRevisions(version string) [][2]string {
 	return map[string][][2]string{
 		"10.0": {{"+pve1", "Set host_mtu vNIC option even with default value for migration compat."}},
@@ -47,7 +47,7 @@ func QemuFrom(st *state.State, version string) bool {
 	return have < 0 || have <= want
 }
 
-// ModelsOfCPUs returns the built-in models of CPUs by their makers.
+// ModelsOfCPUs returns the built-in models of CPUs and their vendors.
 func ModelsOfCPUs() map[string]string {
 	return map[string]string{
 		"default": "kvm32 kvm64 qemu32 qemu64 max host x86-64-v2 x86-64-v2-AES x86-64-v3 x86-64-v4",
@@ -63,7 +63,7 @@ func ModelsOfCPUs() map[string]string {
 	}
 }
 
-// support returns what Proxmox' patches let QEMU do; QEMU without them can do none of it.
+// support returns the features of Proxmox' QEMU patches. QEMU without them has none of these.
 func support(st *state.State) map[string]any {
 	out := map[string]any{"pbs-library-version": "1.4.1"}
 	if st.StockQEMU {
@@ -77,7 +77,7 @@ func support(st *state.State) map[string]any {
 	return out
 }
 
-// blockStatistics returns QEMU's counters of every drive. A drive that was used tells how long ago.
+// blockStatistics returns QEMU's counters of every drive, and how long ago a drive was used.
 func blockStatistics(o *engine.Op, g *state.Guest) map[string]any {
 	kinds := []string{"rd", "wr", "flush", "unmap"}
 	if QemuFrom(o.State, "8.1") {

@@ -25,14 +25,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Reassignment is a disk's way from one VM to another.
+// A Reassignment gives a disk of one VM to another one.
 type Reassignment struct {
 	VMID, Target         int
 	Key, TargetKey       string
 	Digest, TargetDigest string
 }
 
-// Reassignable makes the checks of a reassignment and returns the disk.
+// Reassignable performs the checks of a reassignment and returns the disk.
 func Reassignable(o *engine.Op, r *Reassignment) (Drive, error) {
 	from, to := o.State.Guests[r.VMID], o.State.Guests[r.Target]
 	switch {
@@ -63,7 +63,7 @@ func Reassignable(o *engine.Op, r *Reassignment) (Drive, error) {
 	return loose(o, r, from)
 }
 
-// loose checks that a disk can leave its VM.
+// loose checks that a disk can be removed from its VM.
 func loose(o *engine.Op, r *Reassignment, from *state.Guest) (Drive, error) {
 	d := Drive(o.Engine.Parse(r.Key, from.Config[r.Key]))
 	storage, _, ok := state.SplitVolume(d.File())
@@ -84,7 +84,7 @@ func loose(o *engine.Op, r *Reassignment, from *state.Guest) (Drive, error) {
 	return d, nil
 }
 
-// attachedAs reports whether a drive of the guest other than key is the volume: Proxmox VE takes it for one of a snapshot.
+// attachedAs reports whether a drive of the guest other than key has the volume. Proxmox VE takes such a volume for one in a snapshot.
 func attachedAs(g *state.Guest, key, volume string) bool {
 	for other, value := range g.Config {
 		if other != key && IsDrive(other) && strings.HasPrefix(value+",", volume+",") {
@@ -94,7 +94,7 @@ func attachedAs(g *state.Guest, key, volume string) bool {
 	return false
 }
 
-// renames reports whether volumes of the storage can be given another name.
+// renames reports whether volumes of the storage can be renamed.
 func renames(s *state.Storage) bool {
 	return s != nil && !slices.Contains([]string{"iscsi", "iscsidirect"}, s.Type)
 }
@@ -124,7 +124,7 @@ func Reassign(o *engine.Op, r *Reassignment) error {
 	return Apply(o, &Change{VMID: r.Target, Set: map[string]string{r.TargetKey: o.Engine.Print(r.TargetKey, d)}})
 }
 
-// renameVolume gives a volume to another VM.
+// renameVolume renames a volume for another VM.
 func renameVolume(o *engine.Op, id string, vmid int) string {
 	storage, name, _ := state.SplitVolume(id)
 	s := o.State.Storages[storage]

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Replicate lets the nodes run the replication jobs that are due, which they look for once a minute. The state must be held.
+// Replicate runs the replication jobs that are due. Nodes check for them once a minute. The state must be held.
 func Replicate(o *engine.Op) {
 	s := o.Engine
 	now, every := s.Clock.Now(), s.Scale(s.Duration("replication"))
@@ -47,10 +47,10 @@ func Replicate(o *engine.Op) {
 	}
 }
 
-// runReplication runs a job if it is due. One that is to be removed always is, also if it is off.
+// runReplication runs a job if it is due. A job that is to be removed is always due, even if it is disabled.
 func runReplication(o *engine.Op, id string, g *state.Guest) {
 	job := o.State.Replications[id]
-	if job["source"] != g.Node { // Somebody has taken the guest's configuration to another node.
+	if job["source"] != g.Node { // The guest's configuration was moved to another node manually.
 		switchReplication(o.State, g.VMID, job["source"], g.Node)
 	}
 	r := Replica(o.State, id)
@@ -77,7 +77,7 @@ func runReplication(o *engine.Op, id string, g *state.Guest) {
 	r.Synced, r.Failures, r.Error = began, 0, ""
 }
 
-// Replica returns what has become of a job so far.
+// Replica returns the state of a job.
 func Replica(st *state.State, id string) *state.Replica {
 	if st.Replicas[id] == nil {
 		st.Replicas[id] = &state.Replica{}
@@ -85,14 +85,14 @@ func Replica(st *state.State, id string) *state.Replica {
 	return st.Replicas[id]
 }
 
-// Pauses after failures, until the last of which they grow with their number.
+// Pauses after failures. They increase with the number of failures up to the last one.
 const (
 	replicationPause     = 5 * time.Minute
 	lastReplicationPause = 30 * time.Minute
 	growingPauses        = 3
 )
 
-// replicationDue reports whether a job is to run by its schedule; one that has failed is tried again when its target is there.
+// replicationDue reports whether a job is due by its schedule. A failed job is retried when its target is online.
 func replicationDue(o *engine.Op, job map[string]string, r *state.Replica) bool {
 	now := o.Engine.Clock.Now()
 	if r.Failures > 0 {
@@ -107,7 +107,7 @@ func replicationDue(o *engine.Op, job map[string]string, r *state.Replica) bool 
 	return !next.IsZero() && !now.Before(next)
 }
 
-// NextSync returns when a job is to run by its schedule.
+// NextSync returns when a job is next due by its schedule.
 func NextSync(job map[string]string, r *state.Replica) time.Time {
 	event, ok := schema.ParseCalendar(firstOf(job["schedule"], "*/15"))
 	if !ok {
@@ -121,7 +121,7 @@ func NextSync(job map[string]string, r *state.Replica) time.Time {
 	return next
 }
 
-// syncReplica sends a guest's volumes to the target of a job, and removes there what the guest no longer has.
+// syncReplica replicates a guest's volumes to the target of a job, and removes replicas there of volumes that the guest no longer has.
 func syncReplica(o *engine.Op, id string, g *state.Guest) error {
 	target := o.State.Replications[id]["target"]
 	volumes, err := Replicable(o, g)
@@ -157,7 +157,7 @@ func storagesUsed(volumes []string) []string {
 	return slices.Compact(out)
 }
 
-// sendReplica brings the replica of a volume up to date.
+// sendReplica updates the replica of a volume.
 func sendReplica(o *engine.Op, id, from, to, volume string) error {
 	storage, name, _ := state.SplitVolume(volume)
 	s, err := o.State.EnabledStorage(storage, to)
@@ -174,7 +174,7 @@ func sendReplica(o *engine.Op, id, from, to, volume string) error {
 	return nil
 }
 
-// reach fails as the command does that a job runs on its target, if that is off.
+// reach fails like a job's command on its target, if the target is off.
 func reach(o *engine.Op, target, id string) error {
 	n := o.State.Nodes[target]
 	if n != nil && !n.Offline {
@@ -183,14 +183,14 @@ func reach(o *engine.Op, target, id string) error {
 	return apierr.Errorf("command '/usr/bin/ssh -e none -o 'BatchMode=yes' -o 'HostKeyAlias=%s' -- pvesr prepare-local-job %s' failed: exit code 255", target, id)
 }
 
-// dropReplicas removes the replicas of a job on some storages of its target, but for some volumes.
+// dropReplicas removes the replicas of a job on some storages of its target, except those of some volumes.
 func dropReplicas(o *engine.Op, id, target string, storages []string, but map[string]bool) {
 	maps.DeleteFunc(o.State.Volumes, func(k state.VolumeKey, v *state.Volume) bool {
 		return v.Replica == id && k.Node == target && slices.Contains(storages, k.Storage) && !but[k.Storage+":"+k.Name]
 	})
 }
 
-// removeReplicas removes what a job has made, in full or but for what is on the target.
+// removeReplicas removes the replicas of a job on its target, if the job is removed in full.
 func removeReplicas(o *engine.Op, id string, g *state.Guest) error {
 	job := o.State.Replications[id]
 	if job["remove_job"] != "full" || job["target"] == g.Node {
@@ -203,7 +203,7 @@ func removeReplicas(o *engine.Op, id string, g *state.Guest) error {
 	return nil
 }
 
-// JobTo returns the job that replicates a guest to a node, empty if there is none.
+// JobTo returns the job that replicates a guest to a node, or nothing if there is none.
 func JobTo(st *state.State, vmid int, node string) string {
 	for id, job := range st.Replications {
 		if state.Replicated(id) == state.VmidText(vmid) && job["target"] == node {
@@ -213,8 +213,8 @@ func JobTo(st *state.State, vmid int, node string) string {
 	return ""
 }
 
-// switchReplication turns the jobs of a guest around that has come from one node to another: what was replicated there is in
-// use now, and what it was made from is the replica.
+// switchReplication reverses the jobs of a guest that was moved from one node to another. The replicas on the new node are now in use, and their sources
+// become the replicas.
 func switchReplication(st *state.State, vmid int, from, to string) {
 	for id, job := range st.Replications {
 		if state.Replicated(id) != state.VmidText(vmid) {

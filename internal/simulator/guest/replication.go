@@ -34,8 +34,8 @@ func UnixOrZero(t time.Time) int64 {
 	return t.Unix()
 }
 
-// Replicable lists the volumes of a guest that jobs send to other nodes. All that are on local storages and not left out have
-// to be on storages that can do so.
+// Replicable lists the volumes of a guest that jobs replicate to other nodes. All volumes on local storages that are not excluded must be on storages that
+// support replication.
 func Replicable(o *engine.Op, g *state.Guest) ([]string, error) {
 	var out []string
 	for _, id := range Volumes(o, g) {
@@ -51,10 +51,10 @@ func Replicable(o *engine.Op, g *state.Guest) ([]string, error) {
 	return out, nil
 }
 
-// replicates reports whether volumes of the storage can be sent to other nodes.
+// replicates reports whether the storage supports replication.
 func replicates(s *state.Storage) bool { return s.Type == "zfspool" }
 
-// leftOut reports whether a drive is not replicated: on request, or since it is cloud-init's.
+// leftOut reports whether a drive is excluded from replication, on request or because it is cloud-init's.
 func leftOut(o *engine.Op, g *state.Guest, id string) bool {
 	for key, value := range g.Config {
 		if d := ParseDrive(o.Engine, key, value); IsDrive(key) && d.File() == id {
@@ -64,7 +64,7 @@ func leftOut(o *engine.Op, g *state.Guest, id string) bool {
 	return false
 }
 
-// staysReplicable fails for disks that the jobs of a guest could not send to other nodes.
+// staysReplicable fails for disks that the jobs of a guest could not replicate.
 func staysReplicable(o *engine.Op, ch *Change) error {
 	if Replicates(o.State, ch.VMID) == nil {
 		return nil
@@ -94,7 +94,7 @@ func Replicates(st *state.State, vmid int) error {
 	return nil
 }
 
-// forgetReplications removes the jobs of a guest that is gone. What they have made stays.
+// forgetReplications removes the jobs of a guest that no longer exists. Their replicas stay.
 func forgetReplications(st *state.State, vmid int) {
 	maps.DeleteFunc(st.Replications, func(id string, _ map[string]string) bool { return state.Replicated(id) == state.VmidText(vmid) })
 	maps.DeleteFunc(st.Replicas, func(id string, _ *state.Replica) bool { return state.Replicated(id) == state.VmidText(vmid) })

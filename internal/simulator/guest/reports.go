@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// measure returns what a node knows of a guest right now.
+// measure returns what a node currently knows of a guest.
 func measure(o *engine.Op, g *state.Guest) *state.Report {
 	r := &state.Report{
 		Name: g.Name(), Status: string(g.Power), Template: g.Template(), CPUs: cpus(o, g), Memory: sizes(o, g).Memory, Disk: sizes(o, g).Disk,
@@ -38,8 +38,8 @@ func measure(o *engine.Op, g *state.Guest) *state.Report {
 	return r
 }
 
-// sizes reads the sizes of a guest's memory and of the first disk of its boot order. Lists need them of every guest, so that
-// they are read again only when the options have changed.
+// sizes returns the sizes of a guest's memory and of the first disk of its boot order. Lists need them for every guest, so they are only read again when
+// the options have changed.
 func sizes(o *engine.Op, g *state.Guest) *state.Sizes {
 	old := g.Sizes
 	if old != nil && old.DiskKey != "" && old.MemoryText == g.Config["memory"] && old.BootText == g.Config["boot"] &&
@@ -58,8 +58,7 @@ func sizes(o *engine.Op, g *state.Guest) *state.Sizes {
 	return s
 }
 
-// ReportGuests lets the nodes report their guests if it is time to. It comes before every change, so that a report tells how
-// things were when it was due.
+// ReportGuests makes the nodes report their guests if that is due. It runs before every change, so a report shows the state at the time when it was due.
 func ReportGuests(o *engine.Op) {
 	every := reportEvery(o.Engine)
 	if every <= 0 {
@@ -77,7 +76,7 @@ func ReportGuests(o *engine.Op) {
 	}
 }
 
-// Known returns the latest report of a guest, nil where the cluster has none.
+// Known returns the latest report of a guest, or nil if the cluster has none.
 func Known(o *engine.Op, g *state.Guest) *state.Report {
 	switch n := o.State.Nodes[g.Node]; {
 	case n == nil || !Reporting(o.Engine, n):
@@ -90,7 +89,7 @@ func Known(o *engine.Op, g *state.Guest) *state.Report {
 	return g.Report
 }
 
-// NodeUsage returns the numbers that a node reports.
+// NodeUsage returns the usage that a node reports.
 func NodeUsage(o *engine.Op, n *state.Node) map[string]any {
 	used, cpu := int64(2<<30), 0.01
 	for _, g := range o.State.Guests {
@@ -105,7 +104,7 @@ func NodeUsage(o *engine.Op, n *state.Node) map[string]any {
 	}
 }
 
-// reportEvery returns how often nodes report; 0 means that what is known of a guest is always fresh.
+// reportEvery returns how often nodes report. 0 means that reports are always up to date.
 func reportEvery(s *engine.Engine) time.Duration {
 	if s.Instant() {
 		return s.Reports
@@ -113,10 +112,10 @@ func reportEvery(s *engine.Engine) time.Duration {
 	return s.Scale(s.Duration("resources"))
 }
 
-// expiry is for how long the cluster remembers what a node has reported (rrd_dump in pmxcfs).
+// expiry is how long the cluster remembers the reports of a node (rrd_dump in pmxcfs).
 const expiry = 5 * time.Minute
 
-// Reporting reports whether the cluster still knows what a node has reported.
+// Reporting reports whether the cluster still knows the reports of a node.
 func Reporting(s *engine.Engine, n *state.Node) bool {
 	switch {
 	case n.Offline:
@@ -127,7 +126,7 @@ func Reporting(s *engine.Engine, n *state.Node) bool {
 	return true
 }
 
-// silent reports whether a node that is back has not reported anything yet.
+// silent reports whether a node that came back has not reported anything yet.
 func silent(s *engine.Engine, n *state.Node) bool {
 	return !n.Returned.IsZero() && s.Clock.Now().Sub(n.Returned) < s.Scale(s.Duration("daemons"))
 }
@@ -143,7 +142,7 @@ func NodeStatus(s *engine.Engine, n *state.Node) string {
 	return "online"
 }
 
-// NodeReport returns what lists of nodes tell of one: of a node that is away what does not change, as long as the cluster remembers it.
+// NodeReport returns the report of a node in lists of nodes. For an offline node, it contains only constant values, as long as the cluster remembers them.
 func NodeReport(o *engine.Op, n *state.Node, usage bool) map[string]any {
 	if !Reporting(o.Engine, n) {
 		return map[string]any{}
@@ -161,8 +160,7 @@ func NodeReport(o *engine.Op, n *state.Node, usage bool) map[string]any {
 	return out
 }
 
-// Leave notes that a node goes off: what it has reported is the last that the cluster hears of it. Its power off ends its guests and
-// tasks too.
+// Leave records that a node goes off. Its reports are the last ones that the cluster receives. A loss of power also ends its guests and tasks.
 func Leave(o *engine.Op, n *state.Node, power bool) {
 	n.Forgotten = n.Forgotten && silent(o.Engine, n)
 	if n.Left = o.Engine.Clock.Now(); !silent(o.Engine, n) {
@@ -187,7 +185,7 @@ func Leave(o *engine.Op, n *state.Node, power bool) {
 	}
 }
 
-// told returns what a node knows of the guests of the others, by VMID.
+// told returns what a node knows of the guests of other nodes, by VMID.
 func told(o *engine.Op, n *state.Node) map[int]*state.Report {
 	all := map[int]*state.Report{}
 	for id, g := range o.State.Guests {
@@ -198,7 +196,7 @@ func told(o *engine.Op, n *state.Node) map[int]*state.Report {
 	return all
 }
 
-// lastReport returns what was heard of a guest last.
+// lastReport returns the last report of a guest.
 func lastReport(o *engine.Op, g *state.Guest) *state.Report {
 	if r := Known(&engine.Op{Engine: o.Engine, State: o.State}, g); r != nil && reportEvery(o.Engine) > 0 {
 		return r
@@ -206,8 +204,8 @@ func lastReport(o *engine.Op, g *state.Guest) *state.Report {
 	return measure(o, g)
 }
 
-// Return notes that a node is back: it has not reported anything yet, and writes down how the tasks ended that went down with it. What the cluster
-// had been told is forgotten with the last node that was on.
+// Return records that a node came back. It has not reported anything yet, and records the end of the tasks that ended with it. Once all nodes were off,
+// the cluster has forgotten all reports.
 func Return(o *engine.Op, n *state.Node) {
 	alone := true
 	for _, other := range o.State.Nodes {
@@ -216,7 +214,7 @@ func Return(o *engine.Op, n *state.Node) {
 	n.Forgotten = n.Forgotten || alone || o.Engine.Clock.Now().Sub(n.Left) >= o.Engine.Scale(expiry)
 	n.Starting, n.CutOff, n.Told, n.Returned = false, false, nil, o.Engine.Clock.Now()
 	if alone {
-		o.State.Log = nil // The log is in the nodes' memory.
+		o.State.Log = nil // The log is only in the memory of the nodes.
 	}
 	o.State.LogLine(state.LogEntry{Time: n.Returned, Node: n.Name, User: "root", Priority: 6, Message: state.ClusterStart})
 	for _, other := range o.State.Nodes {

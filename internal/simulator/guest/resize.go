@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// Resize grows a disk. A size with a plus sign is added; one without a unit is in bytes.
+// Resize grows a disk. A size with a plus sign is added. One without a unit is in bytes.
 func Resize(o *engine.Op, g *state.Guest, key, size string) error {
 	if g.Config[key] == "" {
 		return apierr.Errorf("disk '%s' does not exist", key)
@@ -73,14 +73,14 @@ func Resize(o *engine.Op, g *state.Guest, key, size string) error {
 	return nil
 }
 
-// resizeBase returns what happens to the disk of a template: up to PVE 8 its file is read-only.
+// resizeBase returns the result for the disk of a template, whose file is read-only up to PVE 8.
 func resizeBase(o *engine.Op, d Drive, v *state.Volume, bytes int64) error {
 	storage, name, _ := state.SplitVolume(d.File())
 	file := o.State.Storages[storage].FilePath("images", name)
 	return apierr.Errorf("command '/usr/bin/qemu-img resize -f %s %s %d' failed: exit code 1", v.Format, file, bytes)
 }
 
-// extend sets aside more of a storage that sets aside the whole size of a volume.
+// extend reserves more space on a storage that reserves the full size of a volume.
 func extend(o *engine.Op, d Drive, v *state.Volume, bytes int64) error {
 	id, name, _ := state.SplitVolume(d.File())
 	s := o.State.Storages[id]

@@ -29,15 +29,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// Restoration is how a VM is to be made from a backup.
+// A Restoration describes how a VM is created from a backup.
 type Restoration struct {
 	*Creation
 	Archive       string
 	Force, Unique bool
 }
 
-// BeginRestore reads the head of a backup. From then on the VM has next to no configuration, without
-// a lock unless a backup server has the backup, and its disks that the backup holds are gone, as are its snapshots.
+// BeginRestore reads the header of a backup. From then on the VM has almost no configuration, without a lock unless the backup is on a backup server. Its
+// disks that the backup contains are deleted, and so are its snapshots.
 func BeginRestore(o *engine.Op, r *Restoration) error {
 	g, err := o.State.Guest(r.Node, r.VMID)
 	if err == nil {
@@ -76,7 +76,7 @@ func restorable(g *state.Guest) error {
 	return nil
 }
 
-// restoreStorage returns the storage that the disk of a drive is put on.
+// restoreStorage returns the storage for the disk of a drive.
 func restoreStorage(o *engine.Op, r *Restoration, key, value string) (*state.Storage, error) {
 	s, err := o.State.EnabledStorage(firstOf(r.Storage, StorageOf(ParseDrive(o.Engine, key, value).File())), r.Node)
 	if err == nil && !s.Holds("images") {
@@ -85,7 +85,7 @@ func restoreStorage(o *engine.Op, r *Restoration, key, value string) (*state.Sto
 	return s, err
 }
 
-// Restore writes the disks and the configuration of a backup. Disks that the VM had beside them are in no configuration until Rescan.
+// Restore writes the disks and the configuration of a backup. Other disks of the VM are in no configuration until Rescan.
 func Restore(o *engine.Op, r *Restoration) error {
 	v := o.State.Volume(r.Node, r.Archive)
 	if v == nil {
@@ -117,7 +117,7 @@ func Restore(o *engine.Op, r *Restoration) error {
 		}
 	}
 	freshen(o, config, r.Unique)
-	maps.Copy(config, r.Options) // What replaces options of the backup counts as it is.
+	maps.Copy(config, r.Options) // Options that override those of the backup are used unchanged.
 	g.Config = config
 	if p := o.State.Pools[r.Pool]; p != nil {
 		p.VMs[r.VMID] = true
@@ -125,8 +125,8 @@ func Restore(o *engine.Op, r *Restoration) error {
 	return nil
 }
 
-// dropOld removes the volumes of the drives that the backup puts back, and the memory of the snapshots, which the VM no longer has. Other
-// disks, and unused ones, stay where they are.
+// dropOld removes the volumes of the drives that the backup restores, and the memory of the snapshots, which the VM no longer has. Other disks, and unused
+// ones, stay.
 func dropOld(o *engine.Op, g *state.Guest, b *state.Backup) {
 	for key, value := range g.Config {
 		file := ParseDrive(o.Engine, key, value).File()
@@ -145,13 +145,13 @@ func dropOld(o *engine.Op, g *state.Guest, b *state.Backup) {
 	}
 }
 
-// putsBack reports whether a restore makes the volume of a drive.
+// putsBack reports whether a restore creates the volume of a drive.
 func putsBack(o *engine.Op, b *state.Backup, key string) bool {
 	_, held := b.Disks[key]
 	return held || b.Config[key] != "" && ParseDrive(o.Engine, key, b.Config[key]).CloudInit()
 }
 
-// Rescan makes unused disks of the volumes that belong to a VM by their names, and that it does not refer to.
+// Rescan adds the volumes that belong to a VM by their names, and that it does not reference, as unused disks.
 func Rescan(o *engine.Op, node string, vmid int) error {
 	g, err := o.State.Guest(node, vmid)
 	if err != nil {
@@ -177,7 +177,7 @@ func Rescan(o *engine.Op, node string, vmid int) error {
 	return nil
 }
 
-// freshen gives a VM what must not be the same in two of them.
+// freshen replaces values that must be unique for each VM.
 func freshen(o *engine.Op, config map[string]string, unique bool) {
 	if config["vmgenid"] != "" {
 		config["vmgenid"] = random.UUID()
@@ -197,13 +197,13 @@ func freshen(o *engine.Op, config map[string]string, unique bool) {
 	config["smbios1"] = o.Engine.Print("smbios1", id)
 }
 
-// comment makes a comment of the line of a drive that was left out, which PVE reads as a part of the description.
+// comment turns the line of an excluded drive into a comment, which PVE reads as a part of the description.
 func comment(config map[string]string, key string) {
 	config["description"] = strings.TrimPrefix(config["description"]+"\n"+key+": "+config[key], "\n")
 	delete(config, key)
 }
 
-// restoreDrive makes a drive's volume again; a disk that the backup does not hold is left out.
+// restoreDrive creates the volume of a drive again. A disk that the backup does not contain is left out.
 func restoreDrive(o *engine.Op, r *Restoration, key, value string, disks map[string]state.Volume, made *[]string) (string, error) {
 	d := ParseDrive(o.Engine, key, value)
 	if d.CDROM() && !d.CloudInit() {

@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// Show returns the configuration of a snapshot with the fields that only snapshots have.
+// Show returns the configuration of a snapshot, including the fields that only snapshots have.
 func Show(s *state.Snapshot) map[string]string {
 	out := maps.Clone(s.Config)
 	out["snaptime"] = strconv.FormatInt(s.Time.Unix(), 10)
@@ -44,7 +44,7 @@ func Show(s *state.Snapshot) map[string]string {
 	return out
 }
 
-// restored returns the options that a guest made from the snapshot has.
+// restored returns the options of a guest that is created from the snapshot.
 func restored(s *state.Snapshot) map[string]string {
 	out := maps.Clone(s.Config)
 	delete(out, "description")
@@ -54,7 +54,7 @@ func restored(s *state.Snapshot) map[string]string {
 	return out
 }
 
-// Locks of a guest whose snapshots change.
+// The locks of a guest whose snapshots change.
 const (
 	lockSnapshot = "snapshot"
 	lockDelete   = "snapshot-delete"
@@ -100,7 +100,7 @@ func PrepareSnapshot(o *engine.Op, g *state.Guest, name, description string, mem
 	return nil
 }
 
-// hasLock returns the snapshot of a guest that a task has locked for it.
+// hasLock returns the snapshot for which a task has locked a guest.
 func hasLock(g *state.Guest, name, lock string) (*state.Snapshot, error) {
 	s := g.Snapshots[name]
 	switch {
@@ -112,7 +112,7 @@ func hasLock(g *state.Guest, name, lock string) (*state.Snapshot, error) {
 	return s, nil
 }
 
-// CommitSnapshot completes a snapshot that was prepared.
+// CommitSnapshot completes a prepared snapshot.
 func CommitSnapshot(g *state.Guest, name string) error {
 	switch s := g.Snapshots[name]; {
 	case g.Config["lock"] != lockSnapshot:
@@ -155,7 +155,7 @@ func DropSnapshot(o *engine.Op, g *state.Guest, name, lock string) error {
 	return nil
 }
 
-// stateStorage is where a VM's memory is kept: on the storage that is set for it, or beside its first disk.
+// stateStorage returns the storage for a VM's memory: the one that is set for it, or that of its first disk.
 func stateStorage(o *engine.Op, g *state.Guest) string {
 	storages := []string{g.Config["vmstatestorage"]}
 	for _, key := range bootDevices(o.Engine, g.Config) {
@@ -171,7 +171,7 @@ func stateStorage(o *engine.Op, g *state.Guest) string {
 	return "local"
 }
 
-// saveMemory keeps the VM's memory in a volume.
+// saveMemory saves the VM's memory to a volume.
 func saveMemory(o *engine.Op, g *state.Guest, storage, name string, into map[string]string) error {
 	s, err := o.State.Storage(storage)
 	if err != nil {
@@ -182,7 +182,7 @@ func saveMemory(o *engine.Op, g *state.Guest, storage, name string, into map[str
 	return err
 }
 
-// rememberMachine notes the machine that the memory fits to.
+// rememberMachine records the machine that matches the memory.
 func rememberMachine(o *engine.Op, config map[string]string) {
 	config["runningmachine"] = "pc-i440fx-" + machine(o.State)
 	config["runningcpu"] = "qemu64,+lahf_lm,+sep"
@@ -200,7 +200,7 @@ func rememberMachine(o *engine.Op, config map[string]string) {
 	}
 }
 
-// BeginRollback stops a guest that is to go back to a snapshot, and locks it. It reports whether the guest ran.
+// BeginRollback stops and locks a guest for a rollback. It reports whether the guest was running.
 func BeginRollback(o *engine.Op, g *state.Guest, name string) (ran bool, err error) {
 	s := g.Snapshots[name]
 	if s == nil {
@@ -220,7 +220,7 @@ func BeginRollback(o *engine.Op, g *state.Guest, name string) (ran bool, err err
 	return ran, nil
 }
 
-// EndRollback puts a guest back that is locked for that. It reports whether the guest is off afterwards.
+// EndRollback completes the rollback of a guest that is locked for it. It reports whether the guest is off afterwards.
 func EndRollback(o *engine.Op, g *state.Guest, name string, ran bool) (off bool, err error) {
 	s, err := hasLock(g, name, lockRollback)
 	if err != nil {
@@ -233,7 +233,7 @@ func EndRollback(o *engine.Op, g *state.Guest, name string, ran bool) (off bool,
 	return !s.VMState, nil
 }
 
-// mayRollBack fails for volumes of ZFS, which go back to their latest snapshot only.
+// mayRollBack fails for volumes of ZFS, which can only be rolled back to their latest snapshot.
 func mayRollBack(o *engine.Op, g *state.Guest, name string) error {
 	for key, value := range g.Snapshots[name].Config {
 		d := ParseDrive(o.Engine, key, value)
@@ -249,8 +249,8 @@ func mayRollBack(o *engine.Op, g *state.Guest, name string) error {
 	return nil
 }
 
-// rollback puts the guest back; it is off afterwards unless its memory was kept. The description stays, and so do unused
-// disks; disks that the snapshot does not know become unused.
+// rollback restores the guest, which is off afterwards unless its memory was saved. The description and unused disks stay. Disks that the snapshot does
+// not contain become unused.
 func rollback(o *engine.Op, g *state.Guest, name string, s *state.Snapshot) {
 	before := g.Config
 	g.Pending, g.Delete = map[string]string{}, map[string]bool{}
@@ -284,7 +284,7 @@ func rollback(o *engine.Op, g *state.Guest, name string, s *state.Snapshot) {
 	}
 }
 
-// dropReattached forgets unused disks that are in use again.
+// dropReattached removes unused disks that are in use again.
 func dropReattached(o *engine.Op, g *state.Guest) {
 	for key, value := range g.Config {
 		if IsDrive(key) {
@@ -293,7 +293,7 @@ func dropReattached(o *engine.Op, g *state.Guest) {
 	}
 }
 
-// sizeOf returns the size that a drive's option tells, or else another one.
+// sizeOf returns the size in a drive's option, or another one if there is none.
 func sizeOf(d Drive, otherwise int64) int64 {
 	if size, ok := schema.ParseSize(d["size"]); ok && size > 0 {
 		return size
@@ -301,7 +301,7 @@ func sizeOf(d Drive, otherwise int64) int64 {
 	return otherwise
 }
 
-// reparent puts what stood on a snapshot onto another one, or onto none.
+// reparent replaces the parent of snapshots by another one, or by none.
 func reparent(g *state.Guest, from, to string) {
 	for _, other := range g.Snapshots {
 		if other.Parent == from {

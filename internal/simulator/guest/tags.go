@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// tagRules are what the cluster's options say about tags: who may use which.
+// tagRules holds the cluster's options about tags, which define who may use which.
 type tagRules struct {
 	mode                string
 	listed, registered  []string
@@ -49,7 +49,7 @@ func readTagRules(o *engine.Op) tagRules {
 	return r
 }
 
-// AllowedTags returns the tags that the caller may see and set, beside free ones.
+// AllowedTags returns the tags that the caller may see and set, in addition to free ones.
 func AllowedTags(o *engine.Op) map[string]bool {
 	r, out := readTagRules(o), map[string]bool{}
 	if r.mode != "none" || r.privileged {
@@ -74,7 +74,7 @@ func AllowedTags(o *engine.Op) map[string]bool {
 	return out
 }
 
-// mayTag checks each tag that is added or taken away.
+// mayTag checks each tag that is added or removed.
 func mayTag(o *engine.Op, vmid int, pool, before, after string) error {
 	a := &Access{Op: o, VMID: vmid, Pool: pool}
 	if err := a.May("VM.Config.Options"); err != nil {

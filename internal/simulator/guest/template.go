@@ -42,7 +42,7 @@ func Templatable(g *state.Guest, only string) error {
 	return nil
 }
 
-// MakeTemplate turns a VM into a template: its disks become base volumes.
+// MakeTemplate converts a VM to a template. Its disks become base volumes.
 func MakeTemplate(o *engine.Op, g *state.Guest, only string) {
 	g.Config["template"] = "1"
 	for _, key := range slices.Sorted(maps.Keys(g.Config)) {
@@ -89,7 +89,7 @@ func HasFeature(o *engine.Op, d Drive, feature string) bool {
 	return true
 }
 
-// OfSnapshot reports whether a volume's snapshot can be copied too.
+// OfSnapshot reports whether the snapshot of a volume can be copied too.
 func OfSnapshot(o *engine.Op, d Drive, snapshot, feature string) bool {
 	if snapshot == "" || feature != "copy" {
 		return true
@@ -98,7 +98,7 @@ func OfSnapshot(o *engine.Op, d Drive, snapshot, feature string) bool {
 	return v.Format == "qcow2" || (!s.FileBased() && s.Type != "lvm" && s.Type != "zfspool")
 }
 
-// SharedDisks reports whether every node sees the guest's disks.
+// SharedDisks reports whether every node has access to the guest's disks.
 func SharedDisks(o *engine.Op, g *state.Guest) bool {
 	for key, value := range g.Config {
 		if !IsDrive(key) {

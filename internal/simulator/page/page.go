@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package page is the simulator's page for people: what the cluster holds and what clients do, live. It takes all that it
-// shows from the control API.
+// Package page is the simulator's web page for users. It shows live what the cluster contains and what clients do. All of its data comes from the control
+// API.
 package page
 
 import _ "embed"
@@ -23,5 +23,5 @@ import _ "embed"
 //go:embed index.html
 var index []byte
 
-// HTML returns the page, which needs nothing else.
+// HTML returns the page, which is self-contained.
 func HTML() []byte { return index }

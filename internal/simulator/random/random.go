@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package random makes random values as Proxmox VE does: UUIDs, MAC addresses, secrets.
+// Package random generates random values like Proxmox VE: UUIDs, MAC addresses, secrets.
 package random
 
 import (
@@ -37,7 +37,7 @@ func UUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// MAC returns a random address with the prefix that PVE's clusters have by default.
+// MAC returns a random address with the default prefix of PVE's clusters.
 func MAC() string {
 	b := Bytes(3)
 	return fmt.Sprintf("BC:24:11:%02X:%02X:%02X", b[0], b[1], b[2])

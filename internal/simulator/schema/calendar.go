@@ -24,15 +24,15 @@ import (
 	"time"
 )
 
-// Calendar is a calendar event such as "mon..fri 02:30": the days and times at which something happens. The grammar is that of
-// proxmox-time. Sets that are nil hold everything.
+// A Calendar is a calendar event such as "mon..fri 02:30", which defines days and times. The grammar is that of proxmox-time. Sets that are nil contain
+// everything.
 type Calendar struct {
 	weekdays, years, months, days map[int]bool
 	hours, minutes, seconds       map[int]bool
 	utc                           bool
 }
 
-// calendarWords returns the events that have a name.
+// calendarWords returns the named events.
 func calendarWords() map[string]string {
 	return map[string]string{
 		"minutely": "*:*", "hourly": "*:00", "daily": "00:00", "weekly": "mon 00:00", "monthly": "*-*-1 00:00", "yearly": "*-1-1 00:00",
@@ -40,7 +40,7 @@ func calendarWords() map[string]string {
 	}
 }
 
-// ParseCalendar reads a calendar event and reports whether it is one.
+// ParseCalendar parses a calendar event and reports whether it is valid.
 func ParseCalendar(event string) (*Calendar, bool) {
 	if long, ok := calendarWords()[event]; ok {
 		event = long
@@ -98,7 +98,7 @@ const (
 	lastMonth, lastDay  = 12, 31
 )
 
-// parseDate reads "YEAR-MONTH-DAY" or "MONTH-DAY"; each part may be a list, a range or "*".
+// parseDate parses "YEAR-MONTH-DAY" or "MONTH-DAY". Each part may be a list, a range or "*".
 func (c *Calendar) parseDate(text string) bool {
 	parts := strings.Split(text, "-")
 	var ok bool
@@ -137,7 +137,7 @@ func (c *Calendar) parseTime(text string) bool {
 	return ok == [3]bool{true, true, true}
 }
 
-// parseNumbers reads a list of numbers, ranges and repetitions between two bounds; "*" is nil, which stands for all.
+// parseNumbers parses a list of numbers, ranges and repetitions between two bounds. "*" is nil, which stands for all.
 func parseNumbers(text string, low, high int) (map[int]bool, bool) {
 	if text == "*" {
 		return nil, true
@@ -183,10 +183,10 @@ func parseBounds(text string, low, high int, stepped bool) (from, to int, ok boo
 	return from, from, true
 }
 
-// horizon is how many years ahead an event is looked for: leap days are the rarest that come again.
+// horizon is how many years ahead an event is searched. Leap days are the rarest recurring events.
 const horizon = 9
 
-// Next returns when the event happens next after a time, if it does.
+// Next returns the next time of the event after a time, and whether there is one.
 func (c *Calendar) Next(after time.Time) (time.Time, bool) {
 	if c.utc {
 		after = after.UTC()
@@ -214,10 +214,10 @@ func (c *Calendar) onDay(t time.Time) bool {
 	return in(c.weekdays, int(t.Weekday())) && in(c.years, t.Year()) && in(c.months, int(t.Month())) && in(c.days, t.Day())
 }
 
-// in reports whether a set holds a number; nil holds all.
+// in reports whether a set contains a number. nil contains all.
 func in(set map[int]bool, n int) bool { return set == nil || set[n] }
 
-// calendarEvent returns what is wrong with a calendar event, nothing for a good one.
+// calendarEvent returns what is wrong with a calendar event, or nothing for a valid one.
 func calendarEvent(v string) string {
 	if _, ok := ParseCalendar(v); ok {
 		return ""

@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package schema holds what the Proxmox VE API accepts, as data, and checks requests against it with the messages of
-// the real one.
+// Package schema contains the parameters that the Proxmox VE API accepts, as data, and checks requests against it with the messages of the real API.
 package schema
 
 import (
@@ -23,19 +22,19 @@ import (
 	"sync"
 )
 
-// Facts are what the simulator knows of one version of the Proxmox VE API: names, types, limits and permission checks
-// of every method. They are generated from the API description and carry none of its texts.
+// Facts describe one version of the Proxmox VE API: names, types, limits and permission checks of every method. They are generated from the API
+// description and contain none of its texts.
 type Facts struct {
-	// Version is the release the facts belong to, such as "9.2".
+	// Version is the release of the facts, such as "9.2".
 	Version string
 
 	tree *branch
-	// formats are the property-string formats, by name; inline formats have generated names that begin with "#".
+	// formats are the property-string formats, by name. Inline formats have generated names that begin with "#".
 	formats map[string]*lazy[Properties]
 	checks  map[string]stringFormat
 }
 
-// lazy is a fact that is parsed when it is first needed: a server uses few of the API's methods.
+// lazy is a fact that is parsed when it is first needed, because a server uses few of the API's methods.
 type lazy[T any] struct {
 	raw   string
 	parse func(string) (T, error)
@@ -55,26 +54,26 @@ type Method struct {
 	Path string `json:"path"`
 	// Verb is the HTTP method: GET, POST, PUT or DELETE.
 	Verb string `json:"verb"`
-	// Parameters are the method's parameters, those in the path included.
+	// Parameters are the method's parameters, including those in the path.
 	Parameters Properties `json:"parameters,omitempty"`
 	// Variants are further parameters, which depend on the value of one.
 	Variants *Variants `json:"variants,omitempty"`
-	// Open is true where parameters that the facts do not name are accepted.
+	// Open is true if parameters that the facts do not name are accepted.
 	Open bool `json:"open,omitempty"`
-	// ProxyTo names the parameter that holds the node that answers, empty where any node does.
+	// ProxyTo is the parameter with the node that answers. It is empty if any node does.
 	ProxyTo string `json:"proxyTo,omitempty"`
-	// NoToken is true where an API token may not call the method.
+	// NoToken is true if API tokens may not call the method.
 	NoToken bool `json:"noToken,omitempty"`
-	// User is "world" for methods without authentication, "all" for methods that every user may call.
+	// User is "world" for methods without authentication, and "all" for methods that every user may call.
 	User string `json:"user,omitempty"`
-	// Check is the permission check as the API description spells it: ["perm", path, privileges, "any", 1] and
-	// combinations with "and" and "or". A method with neither User nor Check is for root@pam only.
+	// Check is the permission check in the form of the API description: ["perm", path, privileges, "any", 1] and combinations with "and" and "or". A method
+	// with neither User nor Check is reserved for root@pam.
 	Check []any `json:"check,omitempty"`
 }
 
-// Variants are parameters of which a request has those that belong to its type.
+// Variants are sets of parameters, of which a request may have the set of its type.
 type Variants struct {
-	// Property names the parameter that holds the type, Enum are its values.
+	// Property is the parameter with the type, Enum are its values.
 	Property string   `json:"property"`
 	Enum     []string `json:"enum"`
 	// Of are the parameters by type.
@@ -101,7 +100,7 @@ type Property struct {
 	Requires    string    `json:"requires,omitempty"`
 	Items       *Property `json:"items,omitempty"`
 	OptionalFor bool      `json:"optionalFor,omitempty"`
-	// Count is the number of keys that a property "name[n]" stands for, 0 for plain names.
+	// Count is the number of keys for which a property "name[n]" stands, or 0 for plain names.
 	Count int `json:"count,omitempty"`
 
 	pattern *regexp.Regexp

@@ -25,10 +25,10 @@ import (
 	"strings"
 )
 
-// stringFormat checks one value of a named format and returns PVE's message, empty if the value is fine.
+// A stringFormat checks one value of a named format and returns PVE's message, or nothing if the value is valid.
 type stringFormat func(value string) string
 
-// pattern returns a format that a regular expression describes; message may contain one %s for the value.
+// pattern returns a format with a regular expression. message may contain one %s for the value.
 func pattern(expression, message string) stringFormat {
 	re := regexp.MustCompile(expression)
 	return func(value string) string {
@@ -46,7 +46,7 @@ func describe(message, value string) string {
 	return message
 }
 
-// when returns a format that a predicate describes.
+// when returns a format with a predicate.
 func when(valid func(string) bool, message string) stringFormat {
 	return func(value string) string {
 		if valid(value) {
@@ -106,7 +106,7 @@ func stringFormats(version string) map[string]stringFormat {
 	return formats
 }
 
-// networkFormats returns those of virtual networks and firewalls.
+// networkFormats returns the formats of virtual networks and firewalls.
 func networkFormats() map[string]stringFormat {
 	id := func(kind, expression string, longest int) stringFormat {
 		legal := pattern(expression, kind+" ID '%s' contains illegal characters")
@@ -129,7 +129,7 @@ func networkFormats() map[string]stringFormat {
 	}
 }
 
-// storageFormats returns those of storages, backups and networks.
+// storageFormats returns the formats of storages, backups and networks.
 func storageFormats() map[string]stringFormat {
 	name := regexp.MustCompile(dnsName)
 	server := func(v string) bool { return isIP(v) || name.MatchString(v) }
@@ -151,13 +151,13 @@ func storageFormats() map[string]stringFormat {
 	}
 }
 
-// isPortal reports whether v is a host with a port, or without.
+// isPortal reports whether v is a host with or without a port.
 func isPortal(v string) bool {
 	host := regexp.MustCompile(`:\d+$`).ReplaceAllString(v, "")
 	return isIP(strings.Trim(host, "[]")) || isIP(v) || regexp.MustCompile(dnsName).MatchString(host)
 }
 
-// vlanRange returns a VLAN tag or two with a dash between; the first tag is 2.
+// vlanRange checks a VLAN tag, or two with a dash between them. The minimum of the first tag is 2.
 func vlanRange(v string) string {
 	m := regexp.MustCompile(`^(\d+)(?:-(\d+))?\n?$`).FindStringSubmatch(v)
 	if m == nil {
@@ -171,7 +171,7 @@ func vlanRange(v string) string {
 	return ""
 }
 
-// replicationJob returns a VMID and a number.
+// replicationJob checks a VMID and a number.
 func replicationJob(v string) string {
 	const message = "invalid replication job id '%s'"
 	m := regexp.MustCompile(`^(\d+)-(\d+)\n?$`).FindStringSubmatch(v)
@@ -184,7 +184,7 @@ func replicationJob(v string) string {
 	return ""
 }
 
-// zfsBlockSize returns a power of two with a unit or without.
+// zfsBlockSize checks a power of two with or without a unit.
 func zfsBlockSize(v string) string {
 	m := regexp.MustCompile(`(?i)^([1-9][0-9]*)([km])?\n?$`).FindStringSubmatch(v)
 	if m == nil && v != "" {
@@ -201,7 +201,7 @@ func zfsBlockSize(v string) string {
 	return ""
 }
 
-// pair returns a map from IDs to IDs: "1" stands for each as it is, one ID for all, two with a colon for one.
+// pair checks a map from IDs to IDs: "1" keeps each ID, one ID is the target of all, and two with a colon map one ID.
 func pair(id stringFormat) stringFormat {
 	return func(v string) string {
 		parts := strings.Split(v, ":")
@@ -264,7 +264,7 @@ func isCIDRv4(v string) bool { return isPrefix(v, isIPv4, 32) }
 
 func isCIDRv6(v string) bool { return isPrefix(v, isIPv6, 128) }
 
-// isPrefix reports whether v is an address and a length; PVE takes no networks larger than /8.
+// isPrefix reports whether v is an address and a length. PVE accepts no networks larger than /8.
 func isPrefix(v string, address func(string) bool, longest int) bool {
 	ip, length, ok := strings.Cut(v, "/")
 	n, err := strconv.Atoi(length)
@@ -301,7 +301,7 @@ func poolID() stringFormat {
 	}
 }
 
-// unless returns a format that takes some values beside those of another one.
+// unless returns a format that accepts some values in addition to those of another one.
 func unless(fine func(string) bool, otherwise stringFormat) stringFormat {
 	return func(v string) string {
 		if fine(v) {
@@ -311,7 +311,7 @@ func unless(fine func(string) bool, otherwise stringFormat) stringFormat {
 	}
 }
 
-// isDriveWord reports whether v is a word that stands for the file of a VM's drive.
+// isDriveWord reports whether v is a special word for the file of a VM's drive.
 func isDriveWord(v string) bool { return v == "none" || v == "cdrom" || v == "cloudinit" }
 
 func isAbsolute(v string) bool { return strings.HasPrefix(v, "/") && len(v) > 1 }
@@ -319,7 +319,7 @@ func isAbsolute(v string) bool { return strings.HasPrefix(v, "/") && len(v) > 1 
 func startupOrder(v string) string {
 	part := regexp.MustCompile(`^\s*$|^(order=)?\d+$|^up=\d+$|^down=\d+$`)
 	for p := range strings.SplitSeq(v, ",") {
-		if v == "" || v == "0" || !part.MatchString(p) { // PVE takes 0 for nothing here.
+		if v == "" || v == "0" || !part.MatchString(p) { // PVE takes 0 for an empty value here.
 			return "unable to parse startup options"
 		}
 	}
@@ -346,7 +346,7 @@ func physBits(v string) string {
 	return fmt.Sprintf("value must be an integer between 8 and 64 or 'host', got '%s'", v)
 }
 
-// SplitList splits a list as PVE does: at NUL characters where there are any, else at commas, semicolons and spaces.
+// SplitList splits a list like PVE: at NUL characters if there are any, else at commas, semicolons and spaces.
 func SplitList(list string) []string {
 	if strings.Contains(list, "\x00") {
 		return strings.Split(list, "\x00")

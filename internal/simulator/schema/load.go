@@ -31,7 +31,7 @@ import (
 //go:embed data/*.gz
 var data embed.FS
 
-// loaded are the facts of each version, read when they are first asked for.
+// loaded holds the facts of each version, which are read when they are first requested.
 //
 //nolint:gochecknoglobals // They never change.
 var loaded = map[string]func() (*Facts, error){
@@ -39,7 +39,7 @@ var loaded = map[string]func() (*Facts, error){
 	"9.2": sync.OnceValues(func() (*Facts, error) { return read("9.2") }),
 }
 
-// Load returns the facts of a Proxmox VE version: "8.4" or "9.2". Many may use the same at once.
+// Load returns the facts of a Proxmox VE version: "8.4" or "9.2". It is safe for concurrent use, and so are the facts.
 func Load(version string) (*Facts, error) {
 	if load, ok := loaded[version]; ok {
 		return load()
@@ -70,10 +70,10 @@ func read(version string) (*Facts, error) {
 	return f, errors.Wrapf(lines.Err(), "cannot read the facts of version %q", version)
 }
 
-// maxLine is the longest line of the facts that is read.
+// maxLine is the maximum length of a line of the facts.
 const maxLine = 1 << 20
 
-// add takes one line: "format NAME JSON" or "method VERB PATH JSON".
+// add parses one line: "format NAME JSON" or "method VERB PATH JSON".
 func (f *Facts) add(line string) error {
 	kind, rest, _ := strings.Cut(line, " ")
 	name, rest, _ := strings.Cut(rest, " ")
@@ -139,7 +139,7 @@ func (p *Property) compile() error {
 	return err
 }
 
-// parseAll parses all facts; tests use it to see that the generated data is whole.
+// parseAll parses all facts. Tests use it to check that the generated data is complete.
 func (f *Facts) parseAll() error {
 	for name := range f.formats {
 		if _, err := f.formats[name].get(); err != nil {

@@ -21,21 +21,21 @@ import (
 	"strings"
 )
 
-// Match is a method found for a request path.
+// A Match is a method found for a request path.
 type Match struct {
-	// Method is what the path and verb name.
+	// Method is the method of the path and verb.
 	Method *Method
-	// Values are the parameters taken from the path.
+	// Values are the parameters in the path.
 	Values map[string]string
 }
 
-// branch is one segment of the API's path tree.
+// A branch is one segment of the API's path tree.
 type branch struct {
 	literal map[string]*branch
 	param   *branch
-	// name is the parameter that this segment holds, empty for literal segments.
+	// name is the parameter in this segment. It is empty for literal segments.
 	name string
-	// rest is true where the parameter takes all remaining segments: names of volumes and networks contain slashes.
+	// rest is true if the parameter takes all remaining segments, because names of volumes and networks contain slashes.
 	rest    bool
 	methods map[string]*lazy[*Method]
 }
@@ -92,8 +92,7 @@ func parameterName(segment string) (string, bool) {
 	return strings.CutSuffix(name, "}")
 }
 
-// Find returns the method that answers verb on path. The path is below /api2/json, already unescaped; empty segments
-// are ignored as pveproxy does.
+// Find returns the method for verb and path. The path is below /api2/json and already unescaped. Empty segments are ignored, as in pveproxy.
 func (f *Facts) Find(verb, path string) (Match, bool) {
 	at, found := f.tree, Match{Values: map[string]string{}}
 	parts := segments(path)
@@ -124,13 +123,13 @@ func (f *Facts) Find(verb, path string) (Match, bool) {
 	return found, err == nil
 }
 
-// Format returns the keys of a property-string format, nil if there is none of that name.
+// Format returns the keys of a property-string format, or nil if there is none of that name.
 func (f *Facts) Format(name string) Properties {
 	p, _ := f.properties(name)
 	return p
 }
 
-// Parameters returns the parameters of the method that answers verb on path, nil if there is none.
+// Parameters returns the parameters of the method for verb and path, or nil if there is none.
 func (f *Facts) Parameters(verb, path string) Properties {
 	m, ok := f.Find(verb, path)
 	if !ok {

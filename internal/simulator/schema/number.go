@@ -21,7 +21,7 @@ import (
 	"strconv"
 )
 
-// Letters are those that names may start with.
+// Letters are the characters with which names may begin.
 const Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Flag returns a boolean as the API shows it: 1 or 0.
@@ -32,7 +32,7 @@ func Flag(b bool) int {
 	return 0
 }
 
-// Int reads an integer; what is none is 0, what is too large is the largest one.
+// Int parses an integer. It returns 0 for an invalid one, and the maximum for one that is too large.
 func Int(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {

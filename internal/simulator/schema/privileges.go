@@ -18,7 +18,7 @@ package schema
 
 import "fmt"
 
-// Privileges returns the privileges that a version knows, in groups as PVE's built-in roles use them.
+// Privileges returns the privileges of a version, in groups as PVE's built-in roles use them.
 func Privileges(version string) map[string]PrivilegeGroup {
 	groups := map[string]PrivilegeGroup{
 		"VM": {
@@ -48,9 +48,9 @@ func Privileges(version string) map[string]PrivilegeGroup {
 	return groups
 }
 
-// PrivilegeGroup are the privileges of one kind of object by the role that first has them.
+// PrivilegeGroup holds the privileges of one kind of object, by the lowest role that has them.
 type PrivilegeGroup struct {
-	// Root privileges are in no built-in role but Administrator.
+	// Root privileges are in no built-in role except Administrator.
 	Root []string
 	// Admin privileges are in the group's admin role and in PVEAdmin.
 	Admin []string
@@ -60,7 +60,7 @@ type PrivilegeGroup struct {
 	Audit []string
 }
 
-// agentPrivileges adds what changed between 8.4 and 9: VM.Monitor became VM.GuestAgent.*.
+// agentPrivileges adds the privileges that changed between 8.4 and 9, where VM.GuestAgent.* replaced VM.Monitor.
 func agentPrivileges(version string, vm PrivilegeGroup) PrivilegeGroup {
 	if version == "8.4" {
 		vm.Admin = append(vm.Admin, "VM.Monitor")

@@ -28,7 +28,7 @@ import (
 	"testing"
 )
 
-// samples are values of the named formats, right ones and wrong ones.
+// samples returns valid and invalid values of the named formats.
 func samples() map[string][2][]string {
 	return map[string][2][]string{
 		"pve-configid": {{"ab", "a_b-c", "Z9"}, {"a", "9a", "a b", ""}}, "pve-storage-id": {{"local", "data2"}, {"1a", "x", "a b"}},
@@ -71,7 +71,7 @@ func samples() map[string][2][]string {
 	}
 }
 
-// maker makes values for parameters, from a seed that is always the same.
+// maker generates values for parameters, from a fixed seed.
 type maker struct {
 	facts *Facts
 	rnd   *rand.Rand
@@ -80,7 +80,7 @@ type maker struct {
 
 func (m *maker) pick(list []string) string { return list[m.rnd.IntN(len(list))] }
 
-// valid makes a value that a property takes; it reports false where the description does not tell what one looks like.
+// valid generates a valid value of a property. It reports false if the description does not define what one looks like.
 func (m *maker) valid(p *Property) (string, bool) {
 	switch {
 	case len(p.Enum) > 0:
@@ -104,7 +104,7 @@ func (m *maker) valid(p *Property) (string, bool) {
 	return strings.Repeat("x", length), true
 }
 
-// fits reports whether the checks after that of the type take a value: some properties have several.
+// fits reports whether a value passes the checks after that of the type, of which some properties have several.
 func (m *maker) fits(p *Property, v string) bool {
 	c := &checker{facts: m.facts, errs: Errors{}}
 	c.value("x", p, v)
@@ -143,7 +143,7 @@ func (m *maker) formatted(p *Property) (string, bool) {
 	return m.pick(fitting), true
 }
 
-// properties makes a property string of the keys that must be there and some others.
+// properties generates a property string of the required keys and some others.
 func (m *maker) properties(format string, props Properties) (string, bool) {
 	values := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(props)) {
@@ -171,7 +171,7 @@ func (m *maker) properties(format string, props Properties) (string, bool) {
 	return m.facts.FormatProperties(format, values), true
 }
 
-// matching makes a text that a pattern matches.
+// matching generates a text that a pattern matches.
 func (m *maker) matching(p *Property) (string, bool) {
 	re, err := syntax.Parse(p.pattern.String(), syntax.Perl)
 	if err != nil {
@@ -223,7 +223,7 @@ func (m *maker) expand(b *strings.Builder, re *syntax.Regexp) {
 	}
 }
 
-// wrong makes values that a property refuses, each for one reason.
+// wrong generates values that a property rejects, each for one reason.
 func (m *maker) wrong(p *Property) []string {
 	out := []string{}
 	if len(p.Enum) > 0 {
@@ -262,7 +262,7 @@ func (m *maker) wrong(p *Property) []string {
 	return out
 }
 
-// wrongProperties makes property strings with one thing wrong.
+// wrongProperties generates property strings with one error.
 func (m *maker) wrongProperties(format string, props Properties) []string {
 	text, ok := m.properties(format, props)
 	if !ok {
@@ -296,7 +296,7 @@ func (m *maker) wrongProperties(format string, props Properties) []string {
 	return out
 }
 
-// unnamedMoves reports whether a key may be given by an alias, so that its absence means nothing.
+// unnamedMoves reports whether an alias may provide a key, so that its absence is no error.
 func unnamedMoves(props Properties, key string) bool {
 	for _, p := range props {
 		if p.Alias == key || p.KeyAlias == key {
@@ -306,7 +306,7 @@ func unnamedMoves(props Properties, key string) bool {
 	return false
 }
 
-// request makes the parameters of a request: those that must be there and some others.
+// request generates the parameters of a request: the required ones and some others.
 func (m *maker) request(parameters Properties) (Values, bool) {
 	out := Values{}
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
@@ -321,7 +321,7 @@ func (m *maker) request(parameters Properties) (Values, bool) {
 	return out, true
 }
 
-// give makes a parameter and what it requires.
+// give generates a parameter and those that it requires.
 func (m *maker) give(out Values, parameters Properties, name string) bool {
 	p := parameters[name]
 	v, ok := m.value(p)
@@ -337,7 +337,7 @@ func (m *maker) give(out Values, parameters Properties, name string) bool {
 	return true
 }
 
-// concrete is the name of one of the keys that an indexed parameter stands for.
+// concrete returns the name of one of the keys for which an indexed parameter stands.
 func (m *maker) concrete(name string, p *Property) string {
 	if base, ok := strings.CutSuffix(name, "[n]"); ok {
 		return base + strconv.Itoa(m.rnd.IntN(p.Count))
@@ -370,7 +370,7 @@ func (b *branch) each(fn func(*Method)) {
 	}
 }
 
-// variants are the parameters of a method for each type of a request.
+// variants returns the parameters of a method for each type of a request.
 func (m *Method) variants() map[string]Properties {
 	if m.Variants == nil {
 		return map[string]Properties{"": m.Parameters}
@@ -385,8 +385,8 @@ func (m *Method) variants() map[string]Properties {
 	return out
 }
 
-// TestProperties makes requests of every method from the API description: they are accepted as they are, and refused once one
-// thing in them is wrong.
+// TestProperties generates requests of every method from the API description. They must be accepted unchanged, and rejected once one thing in them is
+// wrong.
 func TestProperties(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
@@ -417,7 +417,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// mutate makes one thing at a time wrong and returns how many.
+// mutate introduces one error at a time and returns their number.
 func (m *maker) mutate(t *testing.T, method *Method, parameters Properties, values Values) int {
 	t.Helper()
 	count := 0

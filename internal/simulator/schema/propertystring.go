@@ -26,8 +26,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ParseProperties reads a property string such as "virtio=BC:24:11:00:00:01,bridge=vmbr0" in a format of the facts.
-// Booleans come back as "0" or "1", aliases under the name they stand for. Its error is PVE's message.
+// ParseProperties parses a property string such as "virtio=BC:24:11:00:00:01,bridge=vmbr0" in a format of the facts. It returns booleans as "0" or "1",
+// and aliases under the name for which they stand. Its error is PVE's message.
 func (f *Facts) ParseProperties(format, s string) (map[string]string, error) {
 	props, ok := f.properties(format)
 	if !ok {
@@ -41,8 +41,8 @@ func (f *Facts) ParseProperties(format, s string) (map[string]string, error) {
 	return out, nil
 }
 
-// TypedProperties reads a property string into what the API shows for it: booleans are numbers, the rest is text. One that
-// cannot be read is empty.
+// TypedProperties parses a property string into the values that the API shows: booleans as numbers, the rest as text. The result is empty for an invalid
+// one.
 func (f *Facts) TypedProperties(format, s string) map[string]any {
 	props, _ := f.properties(format)
 	values, err := f.ParseProperties(format, s)
@@ -59,7 +59,7 @@ func (f *Facts) TypedProperties(format, s string) map[string]any {
 	return out
 }
 
-// propertyString parses and checks a property string and returns its values or what is wrong with it.
+// propertyString parses and checks a property string. It returns its values, or what is wrong with it.
 func (c *checker) propertyString(path, format string, props Properties, s string) (map[string]string, string) {
 	p := &propertyParser{props: props, out: map[string]string{}}
 	for part := range strings.SplitSeq(s, ",") {
@@ -78,7 +78,7 @@ func (c *checker) propertyString(path, format string, props Properties, s string
 	return p.out, validateFormat(format, p.out)
 }
 
-// text returns how PVE writes the errors of a property string into the error of the parameter.
+// text returns the errors of a property string as PVE writes them into the error of the parameter.
 func (e Errors) text() string {
 	lines := make([]string, 0, len(e))
 	for path, msg := range e {
@@ -107,7 +107,7 @@ func (c *checker) object(path string, props Properties, values map[string]string
 	c.requires(path, props, func(name string) bool { _, ok := values[name]; return ok })
 }
 
-// propertyParser collects the parts of one property string.
+// A propertyParser collects the parts of one property string.
 type propertyParser struct {
 	props      Properties
 	out        map[string]string
@@ -183,8 +183,8 @@ func normalBoolean(p *Property, v string) string {
 	return v
 }
 
-// FormatProperties writes values as a property string: the default key first, then what is required, then the rest,
-// each group sorted. Keys named in skip are left out.
+// FormatProperties writes values as a property string: the default key first, then required keys, then the rest, each group sorted. Keys in skip are left
+// out.
 func (f *Facts) FormatProperties(format string, values map[string]string, skip ...string) string {
 	props, _ := f.properties(format)
 	w := &propertyWriter{props: props, values: values, done: map[string]bool{}}
@@ -233,7 +233,7 @@ func (w *propertyWriter) key(key string, isDefault bool) {
 	w.parts = append(w.parts, key+"="+value)
 }
 
-// combined returns the key whose value stands behind key's value: a NIC's model and its MAC address.
+// combined returns the key whose value follows key's value: a NIC's model and its MAC address.
 func (w *propertyWriter) combined(key string) string {
 	for _, p := range w.props {
 		if p.KeyAlias != key {
@@ -246,7 +246,7 @@ func (w *propertyWriter) combined(key string) string {
 	return ""
 }
 
-// validateFormat makes the checks that PVE attaches to a format as code.
+// validateFormat performs the checks that PVE implements as code for a format.
 func validateFormat(format string, values map[string]string) string {
 	if format != "pve-vm-cpu-conf" {
 		return ""

@@ -21,7 +21,7 @@ import (
 	"strings"
 )
 
-// ParseSize reads a size such as "32G", "512M" or "1024" and returns it in bytes.
+// ParseSize parses a size such as "32G", "512M" or "1024" and returns it in bytes.
 func ParseSize(s string) (int64, bool) {
 	s = strings.TrimSuffix(s, "iB")
 	factor := float64(1)
@@ -37,7 +37,7 @@ func ParseSize(s string) (int64, bool) {
 	return int64(f * factor), err == nil
 }
 
-// FormatSize writes a size in bytes with the largest unit that divides it, as PVE does in drive options.
+// FormatSize writes a size in bytes with the largest unit that divides it, like PVE in drive options.
 func FormatSize(bytes int64) string {
 	units := []string{"", "K", "M", "G", "T"}
 	i := 0

@@ -23,21 +23,20 @@ import (
 	"strings"
 )
 
-// Values are the parameters of a request as they came: a string, a []string, nil (JSON null), true or false (JSON) or a
-// map (a JSON object).
+// Values are the received parameters of a request: a string, a []string, nil (JSON null), true or false (JSON) or a map (a JSON object).
 type Values map[string]any
 
-// Params are checked parameters: booleans are "0" or "1", arrays are in Lists, everything else is as it was sent.
+// Params are checked parameters: booleans are "0" or "1", arrays are in Lists, and everything else is unchanged.
 type Params struct {
 	// Values are the single values.
 	Values map[string]string
 	// Lists are the values of parameters whose type is an array.
 	Lists map[string][]string
-	// Undefined names the parameters that were sent as JSON null.
+	// Undefined lists the parameters that were sent as JSON null.
 	Undefined []string
 }
 
-// Errors are what is wrong with a request: parameter → message, as in the field "errors" of PVE's answer.
+// Errors describe what is wrong with a request: parameter → message, as in the field "errors" of PVE's answer.
 type Errors map[string]string
 
 func (e Errors) add(path, message string) {
@@ -81,13 +80,13 @@ func (f *Facts) Check(m *Method, in Values) (Params, Errors) {
 
 func (c *checker) missing(prefix string, ps Properties, in Values) {
 	for name, p := range ps {
-		if in[name] == nil && p.required() { // What is null counts as absent.
+		if in[name] == nil && p.required() { // null counts as absent.
 			c.errs.add(prefix+name, errMissing)
 		}
 	}
 }
 
-// variant finds the parameters that belong to a request's type, and what stands before their names in messages.
+// variant returns the parameters of a request's type, and the prefix of their names in messages.
 func (c *checker) variant(v *Variants, in Values) (Properties, string) {
 	if v == nil {
 		return nil, ""
@@ -110,7 +109,7 @@ func presence(p Params) func(string) bool {
 	}
 }
 
-// Find returns the property of a parameter name; "scsi3" finds "scsi[n]".
+// Find returns the property of a parameter name. "scsi3" finds "scsi[n]".
 func (ps Properties) Find(name string) *Property { return ps.find(name) }
 
 func (ps Properties) find(name string) *Property {
@@ -134,13 +133,13 @@ func (p *Property) required() bool {
 	return !p.Optional && !p.OptionalFor && p.Alias == "" && p.Type != "null"
 }
 
-// checker checks one request and collects what is wrong.
+// A checker checks one request and collects the errors.
 type checker struct {
 	facts *Facts
 	errs  Errors
 }
 
-// take checks one parameter and puts its normal form into out.
+// take checks one parameter and stores its normal form in out.
 func (c *checker) take(out *Params, path, name string, p *Property, v any) {
 	if v == nil {
 		out.Undefined = append(out.Undefined, name)
@@ -178,7 +177,7 @@ func (c *checker) list(name string, p *Property, v any) []string {
 	return items
 }
 
-// scalar turns a value into the text that PVE's checks see.
+// scalar converts a value to the text that PVE's checks see.
 func (c *checker) scalar(name string, p *Property, v any) (string, bool) {
 	switch t := v.(type) {
 	case string:
@@ -235,7 +234,7 @@ func typeOK(kind, v string) bool {
 	return true
 }
 
-// unsigned takes away what PVE lets stand around digits: one sign before and a newline behind.
+// unsigned removes what PVE accepts around digits: one sign before and a newline after them.
 func unsigned(v string) string {
 	v = strings.TrimSuffix(v, "\n")
 	if v != "" && (v[0] == '+' || v[0] == '-') {
@@ -301,7 +300,7 @@ func checkEnum(p *Property, v string) string {
 	return fmt.Sprintf("value '%s' does not have a value in the enumeration '%s'", v, strings.Join(p.Enum, ", "))
 }
 
-// requires adds an error for every property that is there without the one it needs.
+// requires adds an error for every property that is present without the one that it needs.
 func (c *checker) requires(path string, ps Properties, has func(string) bool) {
 	for name, p := range ps {
 		if p.Requires != "" && has(name) && !has(p.Requires) {
@@ -324,7 +323,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// format checks a value against a named format and returns what is wrong, empty if nothing is.
+// format checks a value against a named format and returns what is wrong, or nothing.
 func (c *checker) format(path, name, v string) string {
 	if props, ok := c.facts.properties(name); ok {
 		_, msg := c.propertyString(path, name, props, v)

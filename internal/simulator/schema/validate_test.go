@@ -33,7 +33,7 @@ func load(t testing.TB, version string) *Facts {
 	return f
 }
 
-// params reads "a=1 b=2" into values.
+// params parses "a=1 b=2" into values.
 func params(text string) Values {
 	out := Values{}
 	for pair := range strings.FieldsSeq(text) {
@@ -390,7 +390,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// FuzzCheck must not panic, whatever a value looks like.
+// FuzzCheck checks that no value causes a panic.
 func FuzzCheck(f *testing.F) {
 	facts := load(f, "9.2")
 	m, _ := facts.Find("POST", "/nodes/pve1/qemu")

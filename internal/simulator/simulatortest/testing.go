@@ -49,14 +49,13 @@ const (
 	RootPassword = "root"
 )
 
-// IgnoreRuntime leaves out of a comparison of guests what changes while nobody does anything to them: uptimes and counters, and what
-// the simulator derives from the configuration.
+// IgnoreRuntime excludes from a comparison of guests what changes without any operation: uptimes and counters, and values that the simulator derives from
+// the configuration.
 func IgnoreRuntime() cmp.Option {
 	return cmpopts.IgnoreFields(simulator.Guest{}, "Processes", "Started", "PID", "CloudInit", "Report", "Sizes")
 }
 
-// NewTest starts a server that ends with the test. Options are as for New: without a scenario it is quickstart with
-// instant tasks.
+// NewTest starts a server that ends with the test. Options are as for New. The default is quickstart with instant tasks.
 func NewTest(t TB, o simulator.Options) *simulator.Server {
 	t.Helper()
 	s, err := simulator.New(o)
@@ -69,12 +68,12 @@ func NewTest(t TB, o simulator.Options) *simulator.Server {
 	running := s
 	t.Cleanup(func() {
 		running.Close()
-		running = nil // A test keeps what it has called until its parents end, too.
+		running = nil // A test keeps its cleanup functions in memory until its parents end, too.
 	})
 	return s
 }
 
-// KeyPair returns the certificate of a client, which signs itself, and its key, both in PEM.
+// KeyPair returns a self-signed client certificate and its key, both in PEM.
 func KeyPair(t TB) (certificate, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

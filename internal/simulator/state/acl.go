@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-// Root is the administrator who may do everything.
+// Root is the administrator with all privileges.
 const Root = "root@pam"
 
 // BuiltinRoles returns the roles that every installation has.
@@ -60,7 +60,7 @@ func BuiltinRoles(version string) map[string]*Role {
 	return roles
 }
 
-// Identity is who makes a request: "user@realm" or "user@realm!token".
+// An Identity makes requests: "user@realm" or "user@realm!token".
 type Identity string
 
 // User returns the user without the name of a token.
@@ -69,13 +69,13 @@ func (i Identity) User() string {
 	return user
 }
 
-// Token returns the name of the token, empty for a user.
+// Token returns the name of the token, or nothing for a user.
 func (i Identity) Token() string {
 	_, token, _ := strings.Cut(string(i), "!")
 	return token
 }
 
-// Privileges returns what an identity may do on a path, with whether it holds below the path too.
+// Privileges returns the privileges of an identity on a path. The value reports whether a privilege applies below the path too.
 func (st *State) Privileges(who Identity, path string) map[string]bool {
 	if who == Root {
 		return st.allPrivileges()
@@ -119,7 +119,7 @@ func (st *State) privilegesOf(roles map[string]bool) map[string]bool {
 	return out
 }
 
-// roles returns the roles of an identity on a path, those it has by pools included: role → propagated.
+// roles returns the roles of an identity on a path, including those by pools: role → propagated.
 func (st *State) roles(who Identity, path string) map[string]bool {
 	out := st.directRoles(who, path)
 	if _, no := out["NoAccess"]; no {
@@ -142,7 +142,7 @@ func (st *State) roles(who Identity, path string) map[string]bool {
 	return out
 }
 
-// directRoles applies the grants from the root of the path down: a grant on a longer path replaces the ones above it.
+// directRoles applies the grants from the root of the path down. A grant on a longer path replaces those above it.
 func (st *State) directRoles(who Identity, path string) map[string]bool {
 	out := map[string]bool{}
 	for _, prefix := range prefixes(path) {
@@ -213,7 +213,7 @@ func (st *State) CheckAny(who Identity, path string, privileges ...string) error
 	return apierr.Forbidden(path + ", " + strings.Join(privileges, "|"))
 }
 
-// May reports whether somebody has all the privileges on a path.
+// May reports whether an identity has all the privileges on a path.
 func (st *State) May(who Identity, path string, privileges ...string) bool {
 	return st.Check(who, path, privileges...) == nil
 }
@@ -224,17 +224,17 @@ func VmidText(vmid int) string { return strconv.Itoa(vmid) }
 // VMPath returns the path of the privileges on a guest.
 func VMPath(vmid int) string { return "/vms/" + strconv.Itoa(vmid) }
 
-// View answers, for one identity, the same question for many objects of a list.
+// A View checks, for one identity, the same privilege for many objects of a list.
 type View struct {
 	st  *State
 	who Identity
-	// special are the paths that have grants or pools of their own.
+	// special holds the paths with grants or pools.
 	special map[string]bool
-	// below holds what the identity may do everywhere below a path.
+	// below holds the privileges of the identity everywhere below a path.
 	below map[string]map[string]bool
 }
 
-// View prepares to answer the same question about many objects for one identity.
+// View returns a View for one identity.
 func (st *State) View(who Identity) *View {
 	v := &View{st: st, who: who, special: map[string]bool{}, below: map[string]map[string]bool{}}
 	for _, g := range st.ACL {
@@ -265,7 +265,7 @@ func (v *View) May(path, privilege string) bool {
 	return have[privilege]
 }
 
-// ExistingUser returns a user or the error that there is none.
+// ExistingUser returns a user, or the error that the user does not exist.
 func (st *State) ExistingUser(id string) (*User, error) {
 	if u := st.Users[id]; u != nil {
 		return u, nil
@@ -273,7 +273,7 @@ func (st *State) ExistingUser(id string) (*User, error) {
 	return nil, apierr.Errorf("no such user ('%s')", id)
 }
 
-// NormalPath returns a path as grants have it, empty for what is none.
+// NormalPath returns a path in the form used in grants, or nothing for an invalid one.
 func NormalPath(path string) string {
 	if path == "" || strings.Trim(path, pathLetters) != "" {
 		return ""
@@ -281,7 +281,7 @@ func NormalPath(path string) string {
 	return "/" + strings.Join(strings.FieldsFunc(path, func(r rune) bool { return r == '/' }), "/")
 }
 
-// pathLetters are those of which the paths of grants are made.
+// pathLetters are the characters of which the paths of grants consist.
 const pathLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_/"
 
 // Active fails unless the user exists, is enabled and has not expired.
@@ -298,5 +298,5 @@ func (st *State) Active(user string, now time.Time) error {
 	return nil
 }
 
-// Expired reports whether a time of expiry is over.
+// Expired reports whether an expiry time has passed.
 func Expired(at int64, now time.Time) bool { return at != 0 && at < now.Unix() }

@@ -16,15 +16,15 @@ limitations under the License.
 
 package state
 
-// Firewall is the configuration of one firewall: the cluster's, a node's, a guest's or that of a security group.
+// A Firewall is the configuration of one firewall: that of the cluster, a node, a guest or a security group.
 type Firewall struct {
 	Options map[string]string            `json:"options,omitempty"`
 	Rules   []map[string]string          `json:"rules,omitempty"`
 	Sets    map[string]*FirewallSet      `json:"sets,omitempty"`
 	Aliases map[string]map[string]string `json:"aliases,omitempty"`
-	// Groups are the security groups, which only the cluster has.
+	// Groups are the security groups, which only the cluster's firewall has.
 	Groups map[string]*Firewall `json:"groups,omitempty"`
-	// Comment is that of a security group.
+	// Comment is the comment of a security group.
 	Comment string `json:"comment,omitempty"`
 }
 
@@ -41,7 +41,7 @@ func NewFirewall() *Firewall {
 	}
 }
 
-// Firewall returns the firewall of what a key names; it is made on demand.
+// Firewall returns the firewall with a key, and creates it if necessary.
 func (st *State) Firewall(key string) *Firewall {
 	if st.Firewalls[key] == nil {
 		st.Firewalls[key] = NewFirewall()

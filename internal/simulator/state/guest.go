@@ -40,12 +40,12 @@ func (p *Pool) contains(path string) bool {
 
 // Process is a program that has run inside a guest.
 type Process struct {
-	// Out is what it has printed, Code its exit status.
+	// Out is the output, Code the exit status.
 	Out  string `json:"_out"`
 	Code int    `json:"_code"`
 }
 
-// Guest finds a guest on a node.
+// Guest returns a guest on a node.
 func (st *State) Guest(node string, vmid int) (*Guest, error) {
 	if g := st.Guests[vmid]; g != nil && g.Node == node {
 		return g, nil
@@ -53,7 +53,7 @@ func (st *State) Guest(node string, vmid int) (*Guest, error) {
 	return nil, apierr.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", node, vmid)
 }
 
-// Container finds a container on a node.
+// Container returns a container on a node.
 func (st *State) Container(node string, vmid int) (*Guest, error) {
 	if g := st.Containers[vmid]; g != nil && g.Node == node {
 		return g, nil
@@ -61,11 +61,10 @@ func (st *State) Container(node string, vmid int) (*Guest, error) {
 	return nil, apierr.Errorf("Configuration file 'nodes/%s/lxc/%d.conf' does not exist", node, vmid)
 }
 
-// Taken finds the VM or the container that has a VMID, or nil.
+// Taken returns the VM or the container that has a VMID, or nil.
 func (st *State) Taken(vmid int) *Guest { return cmp.Or(st.Guests[vmid], st.Containers[vmid]) }
 
-// Written returns the guest whose configuration a task writes without reading it: a file that is not there is made, unless
-// another node has one of that VMID.
+// Written returns the guest whose configuration a task writes without reading it. A missing file is created, unless another node has one with that VMID.
 func (st *State) Written(node string, vmid int) (*Guest, error) {
 	switch g := st.Guests[vmid]; {
 	case g == nil:
@@ -79,7 +78,7 @@ func (st *State) Written(node string, vmid int) (*Guest, error) {
 	return st.Guests[vmid], nil
 }
 
-// Process finds a guest for calls that look at its process first and say so differently.
+// Process returns a guest for calls that check its process first and have another error message.
 func (st *State) Process(node string, vmid int) (*Guest, error) {
 	g, err := st.Guest(node, vmid)
 	if err != nil {
@@ -88,7 +87,7 @@ func (st *State) Process(node string, vmid int) (*Guest, error) {
 	return g, nil
 }
 
-// HASID returns the resource that a call names; a bare VMID is a VM's.
+// HASID returns the resource ID of a call. A bare VMID stands for a VM.
 func HASID(sid string) string {
 	if !strings.Contains(sid, ":") {
 		return "vm:" + sid
@@ -96,13 +95,13 @@ func HASID(sid string) string {
 	return sid
 }
 
-// HAManaged reports whether HA acts for a guest: it lets alone what it is to ignore.
+// HAManaged reports whether HA acts on a guest. It does not act on resources that it is to ignore.
 func (st *State) HAManaged(vmid int) bool {
 	h := st.HA[HAID(vmid)]
 	return h != nil && h.State != "ignored"
 }
 
-// Wanted returns the state that HA brings a resource into.
+// Wanted returns the target state of a resource.
 func (h *HAResource) Wanted() string {
 	if h.State == "enabled" || h.State == "" {
 		return "started"
@@ -110,7 +109,7 @@ func (h *HAResource) Wanted() string {
 	return h.State
 }
 
-// LeaveRules takes a resource out of all rules; a rule without resources goes.
+// LeaveRules removes a resource from all rules. Rules without resources are deleted.
 func (st *State) LeaveRules(sid string) {
 	for id, r := range st.HARules {
 		list := slices.DeleteFunc(schema.SplitList(r["resources"]), func(s string) bool { return s == sid })
@@ -121,7 +120,7 @@ func (st *State) LeaveRules(sid string) {
 	st.HARules.Renumber()
 }
 
-// Renumber numbers rules again in their order, as they are written to the file.
+// Renumber numbers rules again in their order, as when they are written to the file.
 func (s Sections) Renumber() {
 	order := func(id string) int {
 		n, _ := strconv.Atoi(s[id]["order"])
@@ -136,13 +135,13 @@ func (s Sections) Renumber() {
 // HAID returns the ID of a VM as an HA resource.
 func HAID(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 
-// Replicated returns the guest that a job is for: the job's ID begins with its VMID.
+// Replicated returns the guest of a job, whose ID begins with the VMID.
 func Replicated(id string) string {
 	guest, _, _ := strings.Cut(id, "-")
 	return guest
 }
 
-// Report is what pvestatd tells the cluster of a guest. Sizes and counts are in bytes, uptime in seconds.
+// A Report is what pvestatd reports to the cluster about a guest. Sizes and counts are in bytes, the uptime is in seconds.
 type Report struct {
 	Name, Status                                 string
 	Template                                     bool
@@ -152,14 +151,14 @@ type Report struct {
 	Uptime, Netin, Netout, Diskread, Diskwritten int64
 }
 
-// Sizes are the sizes that lists show of a guest, in bytes, with the options that they were read from.
+// Sizes holds the sizes that lists show of a guest, in bytes, with the options from which they were read.
 type Sizes struct {
 	Memory, Disk         int64
 	MemoryText, BootText string
 	DiskKey, DiskText    string
 }
 
-// Digest returns the hash of the whole configuration: equal contents have equal digests.
+// Digest returns the hash of the whole configuration. Equal contents have equal digests.
 func (g *Guest) Digest() string {
 	h := sha1.New() //nolint:gosec // PVE's digests are SHA-1.
 	section(h.Write, "", g.Config)
@@ -174,7 +173,7 @@ func (g *Guest) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Effective returns the configuration as GET config shows it: pending values over those in force.
+// Effective returns the configuration as GET config shows it: pending values replace those in force.
 func (g *Guest) Effective() map[string]string {
 	out := maps.Clone(g.Config)
 	maps.Copy(out, g.Pending)
@@ -184,7 +183,7 @@ func (g *Guest) Effective() map[string]string {
 	return out
 }
 
-// Name returns the name of a guest, or the one that PVE shows without.
+// Name returns the name of a guest, or PVE's default if it has none.
 func (g *Guest) Name() string {
 	if n := g.Config["name"]; n != "" {
 		return n
@@ -195,7 +194,7 @@ func (g *Guest) Name() string {
 // Template reports whether a guest is a template.
 func (g *Guest) Template() bool { return g.Config["template"] == "1" }
 
-// Lock returns the error of a guest that is locked.
+// Lock returns an error if the guest is locked.
 func (g *Guest) Lock() error {
 	if l := g.Config["lock"]; l != "" {
 		return apierr.Errorf("VM is locked (%s)", l)

@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// Resolves reports whether a name that is no member's is still a node's: its address, or its name in other letters.
+// Resolves reports whether a name that is not a member's resolves to a node: its address, or its name in other letter case.
 func (st *State) Resolves(name string) bool {
 	for _, n := range st.Nodes {
 		if strings.EqualFold(n.Name, name) || n.Address == name {
@@ -37,7 +37,7 @@ func (st *State) Resolves(name string) bool {
 	return false
 }
 
-// Networks returns the interfaces as they are written down: changes that wait to be applied, or what is in force.
+// Networks returns the configured interfaces: the pending ones if there are any, else those in force.
 func (n *Node) Networks() map[string]*Interface {
 	if n.PendingInterfaces != nil {
 		return n.PendingInterfaces
@@ -45,7 +45,7 @@ func (n *Node) Networks() map[string]*Interface {
 	return n.Interfaces
 }
 
-// Up reports whether an interface is in force and in use: one that is started with the node, and one that another is made of.
+// Up reports whether an interface is in force and in use: one that starts with the node, or one that another interface consists of.
 func (n *Node) Up(name string) bool {
 	i := n.Interfaces[name]
 	if n.Down[name] {
@@ -62,12 +62,12 @@ func (n *Node) Up(name string) bool {
 	return false
 }
 
-// AllPorts returns the interfaces that one is made of.
+// AllPorts returns the interfaces that an interface consists of.
 func (i *Interface) AllPorts() []string {
 	return strings.Fields(i.Ports + " " + i.Options["ovs_ports"] + " " + i.Options["slaves"] + " " + i.Options["ovs_bonds"])
 }
 
-// FirstNode returns the first node by name.
+// FirstNode returns the alphabetically first node.
 func (st *State) FirstNode() string {
 	names := slices.Sorted(maps.Keys(st.Nodes))
 	if len(names) == 0 {

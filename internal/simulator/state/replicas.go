@@ -20,13 +20,13 @@ import (
 	"time"
 )
 
-// Replica is what has become of a replication job.
+// Replica is the state of a replication job.
 type Replica struct {
-	// Tried is when the job last began, Synced when it last began and did its work; zero if never.
+	// Tried is when the job last began. Synced is when the last successful run began. Both are zero if there was none.
 	Tried, Synced time.Time
-	// Failures are how often in a row it has failed since, and Error is why.
+	// Failures is the number of consecutive failures since then, and Error is the last reason.
 	Failures int
 	Error    string
-	// Storages are those that the job has last sent volumes of.
+	// Storages are the storages of the volumes that the job has last replicated.
 	Storages []string
 }

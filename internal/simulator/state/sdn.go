@@ -22,10 +22,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-// SDN are the zones and virtual networks of the cluster. Changes wait until they are applied.
+// SDN holds the zones and virtual networks of the cluster. Changes are pending until they are applied.
 type SDN struct {
 	Zones, VNets Sections
-	// AppliedZones and AppliedVNets are what was applied last.
+	// AppliedZones and AppliedVNets were applied last.
 	AppliedZones, AppliedVNets Sections
 }
 
@@ -33,7 +33,7 @@ func newSDN() *SDN {
 	return &SDN{Zones: Sections{}, VNets: Sections{}}
 }
 
-// ZoneOf returns the zone that a bridge belongs to: its virtual network's, or that of the nodes' own bridges.
+// ZoneOf returns the zone of a bridge: its virtual network's, or that of the nodes' own bridges.
 func (st *State) ZoneOf(bridge string) string {
 	if vnet := st.SDN.AppliedVNets[bridge]; vnet != nil {
 		return vnet["zone"]
@@ -44,7 +44,7 @@ func (st *State) ZoneOf(bridge string) string {
 	return "localnetwork"
 }
 
-// HasBridge reports whether a node has a bridge: one of its own, or that of a virtual network in force.
+// HasBridge reports whether a node has a bridge, either its own or that of a virtual network in force.
 func (st *State) HasBridge(node, bridge string) bool {
 	if n := st.Nodes[node]; n != nil && n.Interfaces[bridge] != nil {
 		return true

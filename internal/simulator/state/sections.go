@@ -24,18 +24,18 @@ import (
 	"strings"
 )
 
-// Sections are the entries of one of the cluster's configuration files by their IDs, with the options as the API names
-// them. Lists are joined with NUL characters.
+// Sections are the entries of one of the cluster's configuration files by their IDs, with options named as in the API. Lists are joined with NUL
+// characters.
 type Sections map[string]map[string]string
 
-// dropEmpty forgets the options without a value, which PVE does not write to such a file.
+// dropEmpty deletes empty options, which PVE does not write to such a file.
 func (s Sections) dropEmpty() {
 	for _, options := range s {
 		maps.DeleteFunc(options, func(_, value string) bool { return value == "" })
 	}
 }
 
-// DropEmptyOptions does so in all such files.
+// DropEmptyOptions deletes the empty options in all such files.
 func (s *State) DropEmptyOptions() {
 	for _, file := range []Sections{s.Backups, s.HAGroups, s.HARules, s.Replications, s.Domains, s.SDN.Zones, s.SDN.VNets} {
 		file.dropEmpty()
@@ -59,7 +59,7 @@ func builtinDomains() Sections {
 	}
 }
 
-// Digest returns the digest that PVE gives a content.
+// Digest returns PVE's digest of a content.
 func Digest(content []byte) string {
 	sum := sha1.Sum(content) //nolint:gosec // PVE's digests are SHA-1.
 	return hex.EncodeToString(sum[:])

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package state holds what a cluster knows: nodes, guests, storages, volumes, users, tasks. It decides nothing; it finds things and
-// answers who may do what.
+// Package state holds the state of a cluster: nodes, guests, storages, volumes, users, tasks. It makes no decisions. It finds objects and checks
+// privileges.
 package state
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/random"
 )
 
-// State is everything that a cluster knows. Its fields may be read and changed in Server.Edit.
+// State is the complete state of a cluster. Its fields may be read and changed in Server.Edit.
 type State struct {
 	// Version is the release, "8.4" or "9.2".
 	Version string
@@ -44,9 +44,9 @@ type State struct {
 	Guests   map[int]*Guest
 	Storages map[string]*Storage
 	Pools    map[string]*Pool
-	// Containers are shown and read like VMs. Nothing makes or runs them.
+	// Containers are shown and read like VMs. They cannot be created or started.
 	Containers map[int]*Guest `json:",omitempty"`
-	// Volumes are the volumes of all storages by volume ID; local ones have their node in the key.
+	// Volumes are the volumes of all storages by volume ID. Local ones have their node in the key.
 	Volumes map[VolumeKey]*Volume
 	// Users, Groups, Roles and ACL are the access control.
 	Users  map[string]*User
@@ -55,33 +55,33 @@ type State struct {
 	ACL    []Grant
 	// HA are the HA resources by ID, such as "vm:100".
 	HA map[string]*HAResource
-	// HAManager is what the manager of HA has made of them.
+	// HAManager is the status data of the manager of HA about them.
 	HAManager *HAManager
-	// Firewalls are the firewalls by what they protect: "cluster", "node/NAME" or "vm/VMID".
+	// Firewalls are the firewalls by their scope: "cluster", "node/NAME" or "vm/VMID".
 	Firewalls map[string]*Firewall
-	// Backups are the backup jobs by ID, with their options as the API names them.
+	// Backups are the backup jobs by ID, with options named as in the API.
 	Backups map[string]map[string]string
 	// SDN are zones and virtual networks.
 	SDN *SDN
-	// Options are the options of the cluster as the API names them.
+	// Options are the options of the cluster, named as in the API.
 	Options map[string]string
-	// Mappings are the mappings of devices and directories by kind: pci, usb or dir. HAGroups and HARules say where HA puts
-	// guests: groups until PVE 8, rules since. Replications are the replication jobs.
+	// Mappings are the mappings of devices and directories by kind: pci, usb or dir. HAGroups and HARules define where HA runs guests: groups up to PVE 8,
+	// rules since. Replications are the replication jobs.
 	Mappings                        map[string]Sections
 	HAGroups, HARules, Replications Sections
-	// Replicas are what has become of the replication jobs, by their IDs.
+	// Replicas are the states of the replication jobs, by their IDs.
 	Replicas map[string]*Replica
 	// Domains are the realms.
 	Domains Sections
-	// HAIdle means that no daemon of HA acts on its resources.
+	// HAIdle means that the daemons of HA do nothing.
 	HAIdle bool
-	// NoQuorum makes writes fail as in a cluster that has lost its majority, since QuorumLost.
+	// NoQuorum makes writes fail as in a cluster that has lost its quorum, since QuorumLost.
 	NoQuorum   bool
 	QuorumLost time.Time
-	// Viewer is the node that is cut off and as which the state is seen at present; empty for the cluster.
+	// Viewer is the cut-off node from whose view the state is currently shown. It is empty for the cluster.
 	Viewer string `json:"-"`
 
-	// Tasks are the tasks of all nodes, oldest first, Log the cluster log.
+	// Tasks are the tasks of all nodes, oldest first. Log is the cluster log.
 	Tasks []*Task    `json:"_tasks"`
 	Log   []LogEntry `json:"_log"`
 	// Sequence numbers processes and log lines.
@@ -103,22 +103,22 @@ func New(version string) *State {
 // Node is a member of the cluster.
 type Node struct {
 	Name string
-	// Offline nodes answer nothing: requests for them end in 595.
+	// Offline nodes do not answer. Requests for them end in 595.
 	Offline bool
-	// Starting is true while a node that is off boots: it refuses connections. Reset is when its watchdog took the power from it.
+	// Starting is true while an offline node boots and refuses connections. Reset is when its watchdog reset it.
 	Starting bool
 	Reset    time.Time
-	// CutOff is true for a node that runs, and that the others do not reach, so that it is Offline to them: it has no quorum. Told are the latest reports of
-	// the others' guests that it knows, by VMID.
+	// CutOff is true for a running node that the others cannot reach, so that it is Offline to them and has no quorum. Told are the latest reports of the
+	// others' guests that it knows, by VMID.
 	CutOff bool
 	Told   map[int]*Report
-	// Left is when the node went off; the others notice a little later. Returned is when it was there again, zero before it has ever been away;
-	// Forgotten is true if no node was left then that knew what it had reported.
+	// Left is when the node went off, which the others notice a little later. Returned is when it came back, or zero if it has never been off. Forgotten is
+	// true if no node was left then that knew its reports.
 	Left, Returned time.Time
 	Forgotten      bool
 	// Wrote is when the daemons last wrote their status before the node went off.
 	Wrote time.Time
-	// CPUs is the number of processors, Memory and Disk are in bytes.
+	// CPUs is the number of processors. Memory and Disk are in bytes.
 	CPUs   int
 	Memory int64
 	Disk   int64
@@ -126,23 +126,22 @@ type Node struct {
 	Address string
 	// Links are the addresses of the further links of corosync.
 	Links []string
-	// Interfaces are the network interfaces by name, PendingInterfaces those after the changes that wait to be applied; nil
-	// without such changes.
+	// Interfaces are the network interfaces by name. PendingInterfaces are those after the pending changes, or nil without such changes.
 	Interfaces        map[string]*Interface
 	PendingInterfaces map[string]*Interface
-	// Down are interfaces that are written down and have not come up, as while a reload brings them up.
+	// Down are configured interfaces that are not up yet, for example during a reload.
 	Down map[string]bool `json:",omitempty"`
-	// StagedLines are lines that somebody has written into the file of the changes by hand, outside of interfaces.
+	// StagedLines are lines that were added manually to the file of pending changes, outside of interfaces.
 	StagedLines []string `json:",omitempty"`
-	// InterfacesWritten is true when the API has written the file of the interfaces, with its head.
+	// InterfacesWritten is true if the API has written the file of the interfaces, with its header.
 	InterfacesWritten bool
-	// DNS are the node's name servers, SearchDomain is where it looks for short names.
+	// DNS are the node's name servers. SearchDomain is the domain of short names.
 	DNS          []string
 	SearchDomain string
-	// Description is the node's note, Options are the node's other options as the API names them.
+	// Description is the node's note. Options are the node's other options, named as in the API.
 	Description string
 	Options     map[string]string
-	// TimeZone is such as "Europe/Vienna", empty for UTC. Hosts is the file of host names, empty for the usual one.
+	// TimeZone is a zone such as "Europe/Vienna", or empty for UTC. Hosts is the file of host names, or empty for the default.
 	TimeZone, Hosts string
 	// Booted is when the node started.
 	Booted time.Time `json:"_booted"`
@@ -150,21 +149,21 @@ type Node struct {
 
 // Interface is a network interface of a node.
 type Interface struct {
-	// Name is such as "vmbr0", Type such as "bridge", "eth", "bond" or "vlan".
+	// Name is a name such as "vmbr0". Type is a type such as "bridge", "eth", "bond" or "vlan".
 	Name, Type string
-	// CIDR is the address with its length, Gateway the default route.
+	// CIDR is the address with its length. Gateway is the default route.
 	CIDR, Gateway string
-	// Addresses, with their lengths, stand before that in the file: the API does not list them, and does not keep them when it writes the file.
+	// Addresses, with their lengths, precede the others in the file. The API does not list them, and drops them when it writes the file.
 	Addresses []string `json:",omitempty"`
 	// Ports are the interfaces that a bridge connects, separated by spaces.
 	Ports string
 	// VLANAware bridges pass tagged frames.
 	VLANAware bool
-	// Autostart is true for interfaces that come up with the node.
+	// Autostart is true for interfaces that start with the node.
 	Autostart bool
-	// Options are further settings as the API names them, such as "mtu" or "vlan-id".
+	// Options are further settings, named as in the API, such as "mtu" or "vlan-id".
 	Options map[string]string
-	// Priority is the interface's place among the others.
+	// Priority is the position of the interface.
 	Priority int `json:"_priority"`
 }
 
@@ -172,8 +171,8 @@ type Interface struct {
 type Guest struct {
 	VMID int
 	Node string
-	// Config is the configuration in force, Pending what waits for the next start, Delete what the next start removes:
-	// option → whether a disk's volume goes too.
+	// Config is the configuration in force. Pending holds the values from the next start on. Delete holds the options that the next start removes: option →
+	// whether a disk's volume is deleted too.
 	Config  map[string]string
 	Pending map[string]string
 	Delete  map[string]bool
@@ -181,24 +180,24 @@ type Guest struct {
 	Snapshots map[string]*Snapshot
 	// Power is the state of the process.
 	Power Power
-	// Agent says what the guest's system does; nil stands for a plain system on the VM's boot disk.
+	// Agent describes the guest's system. nil stands for a plain system on the VM's boot disk.
 	Agent *Agent
 
-	// Files are the files inside the guest that the agent has written, by path.
+	// Files are the files inside the guest that were written through the agent, by path.
 	Files map[string]string
 
-	// Frozen is true while the agent holds the file systems still.
+	// Frozen is true while the agent freezes the file systems.
 	Frozen bool
-	// Processes are the programs that the agent has run, by PID.
+	// Processes are the programs that the agent ran, by PID.
 	Processes map[int]Process `json:"_processes"`
-	// Started is when the guest's process started, PID its number.
+	// Started is when the guest's process started. PID is its number.
 	Started time.Time `json:"_started"`
 	PID     int       `json:"_pid"`
-	// CloudInit are the options that the cloud-init drive was made from.
+	// CloudInit are the options from which the cloud-init drive was created.
 	CloudInit map[string]string `json:"_cloudInd"`
-	// Report is what pvestatd last reported, nil for a guest that it has not seen yet.
+	// Report is the latest report of pvestatd, or nil for a guest that was not reported yet.
 	Report *Report `json:"-"`
-	// Sizes are what the configuration says of the guest's sizes, read once.
+	// Sizes are the guest's sizes from its configuration, which are cached.
 	Sizes *Sizes `json:"-"`
 }
 
@@ -214,16 +213,16 @@ const (
 
 // Agent is the QEMU guest agent inside a guest.
 type Agent struct {
-	// Missing means that the guest's system runs no agent.
+	// Missing means that no agent runs in the guest's system.
 	Missing bool
-	// Addresses are the addresses of the interface at the same index, each with its length: "10.0.0.5/24". Without an
-	// entry the address comes from cloud-init or is made up.
+	// Addresses are the addresses of the interface at the same index, each with its length: "10.0.0.5/24". Without an entry, the address comes from
+	// cloud-init or is generated.
 	Addresses map[int][]string
-	// OS is what the agent tells of the system, by the names of get-osinfo; Debian's without it.
+	// OS is the agent's information about the system, by the names of get-osinfo. The default is Debian's.
 	OS map[string]string
 	// IgnoresShutdown makes the system ignore requests to power off.
 	IgnoresShutdown bool
-	// CloudInitRuns keeps cloud-init from ending; CloudInitErrors are those that it ends with.
+	// CloudInitRuns keeps cloud-init running. CloudInitErrors are the errors with which it ends.
 	CloudInitRuns   bool
 	CloudInitErrors []string
 }
@@ -236,7 +235,7 @@ type Snapshot struct {
 	Time        time.Time
 	// VMState is true for snapshots with memory.
 	VMState bool
-	// State is prepare while the snapshot is taken, and delete while it is removed, or was left half-way (snapstate).
+	// State is prepare while the snapshot is being taken, and delete while it is being removed, or was left incomplete (snapstate).
 	State string `json:",omitempty"`
 }
 
@@ -245,41 +244,41 @@ type Storage struct {
 	ID, Type, Path string
 	// Content lists what the storage may hold: images, iso, vztmpl, backup, snippets, import, rootdir.
 	Content []string
-	// Nodes limits the storage to some nodes; empty means all.
+	// Nodes limits the storage to some nodes. Empty means all.
 	Nodes    []string
 	Shared   bool
 	Disabled bool
-	// Options are the options that only show.
+	// Options are the options that are only shown.
 	Options map[string]string
-	// Total and Used are the size and what is used beside the volumes, in bytes, on each node.
+	// Total and Used are the size and the space in use in addition to the volumes, in bytes, on each node.
 	Total, Used int64
 }
 
-// VolumeKey finds a volume. Node is empty on shared storages.
+// VolumeKey identifies a volume. Node is empty on shared storages.
 type VolumeKey struct {
 	Storage, Node, Name string
 }
 
 // Volume is a disk image, an ISO image or another file of a storage.
 type Volume struct {
-	// VMID is the owner, 0 for files that belong to no guest.
+	// VMID is the owner, or 0 for files that belong to no guest.
 	VMID int
-	// Format is raw, qcow2, vmdk or iso; Content is images, iso, import, …
+	// Format is raw, qcow2, vmdk or iso. Content is images, iso, import, …
 	Format, Content string
 	// Size and Used are in bytes.
 	Size, Used int64
-	// Base is the volume that a linked clone stands on.
+	// Base is the volume on which a linked clone is based.
 	Base string
-	// System is true when the volume holds a system that boots.
+	// System is true if the volume contains a bootable system.
 	System bool
-	// Replica is the replication job that has made the volume, empty for those that are in use.
+	// Replica is the replication job that created the volume. It is empty for volumes in use.
 	Replica string `json:",omitempty"`
-	// Backup is what a backup holds, with its Notes, whether it is Protected, and how its last Verification ended on a backup server: ok or failed.
+	// Backup is the content of a backup, with its Notes, whether it is Protected, and the result of its last Verification on a backup server: ok or failed.
 	Backup       *Backup `json:",omitempty"`
 	Notes        string  `json:",omitempty"`
 	Protected    bool    `json:",omitempty"`
 	Verification string  `json:",omitempty"`
-	// Data is the content of uploaded files, and of disks that a test has written to.
+	// Data is the content of uploaded files, and of disks to which a test has written.
 	Data    []byte
 	Created time.Time
 }
@@ -298,7 +297,7 @@ type User struct {
 	Disabled bool
 	Comment  string
 	Email    string
-	// FirstName, LastName and Keys (of a second factor) are told and not used.
+	// FirstName, LastName and Keys (of a second factor) are returned and not used.
 	FirstName, LastName, Keys string
 	Expire                    int64
 	Groups                    map[string]bool
@@ -328,21 +327,21 @@ type Role struct {
 // Grant gives a role on a path.
 type Grant struct {
 	Path string
-	// Kind is "user", "group" or "token", ID its name.
+	// Kind is "user", "group" or "token". ID is its name.
 	Kind, ID string
 	Role     string
-	// Propagate applies the role to what is below the path too.
+	// Propagate also applies the role to the paths below the path.
 	Propagate bool
 }
 
-// HAResource is a guest that HA watches.
+// HAResource is a guest that HA manages.
 type HAResource struct {
-	// State is what is asked for: started, stopped, enabled, disabled or ignored.
+	// State is the requested state: started, stopped, enabled, disabled or ignored.
 	State   string
 	Comment string
-	// Options are further options as the API names them, such as "max_restart" or "group".
+	// Options are further options, named as in the API, such as "max_restart" or "group".
 	Options map[string]string
-	// Failed is true when HA has given the guest up: it does nothing for it until that is disabled.
+	// Failed is true when HA has given up on the guest. It does nothing for it until the resource is disabled.
 	Failed bool
 }
 

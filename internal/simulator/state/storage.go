@@ -30,12 +30,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-// MarshalText makes a key of JSON.
+// MarshalText encodes a key for JSON.
 func (k VolumeKey) MarshalText() ([]byte, error) {
 	return []byte(k.Storage + ":" + k.Node + ":" + k.Name), nil
 }
 
-// UnmarshalText reads a key of JSON.
+// UnmarshalText decodes a key from JSON.
 func (k *VolumeKey) UnmarshalText(text []byte) error {
 	parts := strings.SplitN(string(text), ":", 3)
 	if len(parts) != 3 {
@@ -50,10 +50,10 @@ func (s *Storage) StorageOn(node string) bool {
 	return len(s.Nodes) == 0 || slices.Contains(s.Nodes, node)
 }
 
-// Holds reports whether a storage may hold a kind of content.
+// Holds reports whether a storage may contain a kind of content.
 func (s *Storage) Holds(content string) bool { return slices.Contains(s.Content, content) }
 
-// Key finds a volume of the storage as seen from a node.
+// Key returns the key of a volume of the storage as seen from a node.
 func (s *Storage) Key(node, name string) VolumeKey {
 	if s.Shared {
 		node = ""
@@ -67,12 +67,12 @@ func SplitVolume(id string) (storage, name string, ok bool) {
 	return storage, name, ok && !strings.HasPrefix(id, "/")
 }
 
-// FileBased storages name volumes as files below a folder of the VM.
+// FileBased reports whether the storage names volumes as files below a folder of the VM.
 func (s *Storage) FileBased() bool {
 	return slices.Contains([]string{"dir", "nfs", "cifs", "btrfs", "cephfs", "glusterfs"}, s.Type)
 }
 
-// Formats returns the image formats that the storage holds, the default one first.
+// Formats returns the image formats of the storage, the default one first.
 func (s *Storage) Formats() []string {
 	if s.FileBased() {
 		return []string{"raw", "qcow2", "vmdk"}
@@ -80,7 +80,7 @@ func (s *Storage) Formats() []string {
 	return []string{"raw"}
 }
 
-// Storage finds a storage that is defined.
+// Storage returns a defined storage.
 func (st *State) Storage(id string) (*Storage, error) {
 	if s := st.Storages[id]; s != nil {
 		return s, nil
@@ -88,7 +88,7 @@ func (st *State) Storage(id string) (*Storage, error) {
 	return nil, apierr.Errorf("storage '%s' does not exist", id)
 }
 
-// EnabledStorage finds a storage that is usable on a node.
+// EnabledStorage returns a storage that is usable on a node.
 func (st *State) EnabledStorage(id, node string) (*Storage, error) {
 	s, err := st.Storage(id)
 	switch {
@@ -102,7 +102,7 @@ func (st *State) EnabledStorage(id, node string) (*Storage, error) {
 	return s, nil
 }
 
-// ImageStorage finds a storage that holds VM images and is usable on the node.
+// ImageStorage returns a storage that can contain VM images and is usable on the node.
 func (st *State) ImageStorage(id, node string) (*Storage, error) {
 	s, err := st.EnabledStorage(id, node)
 	if err == nil && !s.Holds("images") {
@@ -111,7 +111,7 @@ func (st *State) ImageStorage(id, node string) (*Storage, error) {
 	return s, err
 }
 
-// Volume finds a volume as seen from a node, nil if there is none.
+// Volume returns a volume as seen from a node, or nil if there is none.
 func (st *State) Volume(node, id string) *Volume {
 	storage, name, ok := SplitVolume(id)
 	if s := st.Storages[storage]; ok && s != nil {
@@ -120,7 +120,7 @@ func (st *State) Volume(node, id string) *Volume {
 	return nil
 }
 
-// fileNames are the names of files that storages hold, by their content (PVE::Storage::Plugin::parse_volname).
+// fileNames matches the names of files on storages, by their content (PVE::Storage::Plugin::parse_volname).
 var fileNames = sync.OnceValue(func() map[string]*regexp.Regexp { //nolint:gochecknoglobals // Read only.
 	return map[string]*regexp.Regexp{
 		"iso":      regexp.MustCompile(`^iso/[^/]+\.(?i:iso|img)$`),
@@ -131,12 +131,12 @@ var fileNames = sync.OnceValue(func() map[string]*regexp.Regexp { //nolint:goche
 	}
 })
 
-// serverBackup is the name of a backup on a backup server (PVE::Storage::PBSPlugin::parse_volname).
+// serverBackup matches the name of a backup on a backup server (PVE::Storage::PBSPlugin::parse_volname).
 var serverBackup = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // Read only.
 	return regexp.MustCompile(`^backup/(?:vm|ct)/(\d+)/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 })
 
-// fileOf returns what a file is by its name, and whose backup it is.
+// fileOf returns the content type of a file from its name, and the owner of a backup.
 func fileOf(name string) (content string, owner int, ok bool) {
 	content, _, _ = strings.Cut(name, "/")
 	if fileNames()[content] == nil {
@@ -149,7 +149,7 @@ func fileOf(name string) (content string, owner int, ok bool) {
 	return content, schema.Int(strings.Join(m[1:], "")), true
 }
 
-// KindOf returns from the name of a volume what it is, and who owns it.
+// KindOf returns the content type of a volume from its name, and its owner.
 func (s *Storage) KindOf(name string) (content string, vmid int, err error) {
 	if m := serverBackup().FindStringSubmatch(name); m != nil && s.Type == "pbs" {
 		return "backup", schema.Int(m[1]), nil
@@ -182,10 +182,10 @@ func (s *Storage) ImageName(vmid int, base, format string) string {
 	return base
 }
 
-// Thick storages set aside the whole size of a volume.
+// Thick reports whether the storage reserves the full size of a volume.
 func (s *Storage) Thick() bool { return s.Type == "lvm" || s.Type == "zfspool" }
 
-// Root returns the folder of a storage of files.
+// Root returns the folder of a file storage.
 func (s *Storage) Root() string {
 	if s.Path == "" {
 		return "/mnt/pve/" + s.ID
@@ -193,7 +193,7 @@ func (s *Storage) Root() string {
 	return s.Path
 }
 
-// FilePath returns where a volume lies on a node.
+// FilePath returns the path of a volume on a node.
 func (s *Storage) FilePath(content, name string) string {
 	root := s.Root()
 	switch content {
@@ -213,7 +213,7 @@ func (s *Storage) FilePath(content, name string) string {
 	return root + "/template/" + name
 }
 
-// Path returns where a volume lies on a node.
+// Path returns the path of a volume on a node.
 func (st *State) Path(id string) string {
 	storage, name, _ := SplitVolume(id)
 	s := st.Storages[storage]
@@ -227,14 +227,14 @@ func (st *State) Path(id string) string {
 	return s.FilePath(content, name)
 }
 
-// Backup is what a backup holds of a guest: its configuration, and its disks by the options that they belong to.
+// Backup is the content of a guest's backup: its configuration, and its disks by their options.
 type Backup struct {
 	Config map[string]string
 	Disks  map[string]Volume
 }
 
-// MaxProtected returns how many protected backups of a guest the storage takes, or -1 for any number, from one who may see to all of it or
-// not.
+// MaxProtected returns the maximum number of protected backups of a guest on the storage, or -1 for any number. It depends on whether the user has full
+// access to the storage.
 func (s *Storage) MaxProtected(allocates bool) int {
 	switch text, set := s.Options["max-protected-backups"]; {
 	case set:

@@ -45,7 +45,7 @@ func (e *LogEntry) Tag() string {
 	return "pvedaemon"
 }
 
-// maxLog is how many lines the cluster log keeps.
+// maxLog is the maximum number of lines in the cluster log.
 const maxLog = 500
 
 // LogLine adds a line to the cluster log.
@@ -58,11 +58,11 @@ func (st *State) LogLine(e LogEntry) {
 	}
 }
 
-// BelongsInCluster reports whether the list of the cluster shows an identity the task without a privilege. PVE drops the token's name of
-// the task before it compares, so that a user sees the tasks of the user's tokens and a token sees none.
+// BelongsInCluster reports whether the list of the cluster shows an identity the task without a privilege. PVE removes the token's name from the task
+// before it compares. So users see the tasks of their tokens, and a token sees none.
 func (t *Task) BelongsInCluster(who Identity) bool { return Identity(t.User).User() == string(who) }
 
-// Belongs reports whether an identity started the task: a user owns the tasks of the own tokens, a token only its own.
+// Belongs reports whether an identity started the task. Users own the tasks of their tokens, a token only its own.
 func (t *Task) Belongs(who Identity) bool {
 	return t.User == string(who) || Identity(t.User).User() == string(who)
 }
@@ -78,7 +78,7 @@ func (t *Task) Entry() map[string]any {
 	return out
 }
 
-// Kind returns how the filter by status calls the task's end.
+// Kind returns the value of the status filter for the task's end.
 func (t *Task) Kind() string {
 	switch {
 	case t.Running() || t.Exit == "unexpected status":
@@ -96,27 +96,26 @@ func (t *Task) String() string { return fmt.Sprintf("%s %s", t.UPID, t.Exit) }
 
 // Task is a worker process of a node.
 type Task struct {
-	// UPID is the task's identity, Type what it does, such as "qmclone", ID what it does it to, such as a VMID.
+	// UPID is the task's identity. Type is the type, such as "qmclone", and ID the ID of its object, such as a VMID.
 	UPID, Node, Type, ID string
-	// User is who started it: "user@realm" or "user@realm!token".
+	// User is the user who started it: "user@realm" or "user@realm!token".
 	User string
-	// Started and Ended are its times; Ended is zero while it runs.
+	// Started and Ended are its times. Ended is zero while it runs.
 	Started, Ended time.Time
 	// Exit is the exit status of an ended task: "OK", "WARNINGS: n" or the error.
 	Exit string
-	// Log are its lines.
+	// Log contains its lines.
 	Log []string
 
-	// PID is the worker's process, PStart when it started, in the kernel's ticks.
+	// PID is the worker's process. PStart is when it started, in the kernel's ticks.
 	PID    int `json:"_pid"`
 	PStart int `json:"_pstart"`
 	// Warnings counts the warnings in the log.
 	Warnings int `json:"_warnings"`
-	// Cancel ends the worker, Stopped means that somebody has ended it. Gone is closed when the worker is gone.
+	// Cancel ends the worker. Stopped means that it was stopped. Gone is closed when the worker has ended.
 	Cancel  context.CancelFunc `json:"-"`
 	Stopped bool               `json:"-"`
-	// Lost means that the node went down with the worker: the task has ended without a word, and the cluster learns it when the node is
-	// back.
+	// Lost means that the node went down with the worker. The task has ended without an exit status, and the cluster is informed when the node is back.
 	Lost bool
 	Gone chan struct{} `json:"-"`
 }
@@ -124,7 +123,7 @@ type Task struct {
 // Running reports whether the task has not ended.
 func (t *Task) Running() bool { return t.Ended.IsZero() }
 
-// NewTask adds a task that runs.
+// NewTask adds a running task.
 func (st *State) NewTask(node, kind, id string, who Identity, now time.Time) *Task {
 	st.Sequence++
 	t := &Task{
@@ -137,7 +136,7 @@ func (st *State) NewTask(node, kind, id string, who Identity, now time.Time) *Ta
 	return t
 }
 
-// maxTasks is how many ended tasks are remembered.
+// maxTasks is how many ended tasks are kept.
 const maxTasks = 2000
 
 func (st *State) forgetTasks() {
@@ -147,7 +146,7 @@ func (st *State) forgetTasks() {
 	st.Tasks = slices.Delete(st.Tasks, 0, 1)
 }
 
-// Task finds a task by its UPID.
+// Task returns a task by its UPID.
 func (st *State) Task(upid string) *Task {
 	for _, t := range slices.Backward(st.Tasks) {
 		if t.UPID == upid {
@@ -157,7 +156,7 @@ func (st *State) Task(upid string) *Task {
 	return nil
 }
 
-// Lose ends a task as the end of its node does.
+// Lose ends a task with its node.
 func (t *Task) Lose() {
 	t.Lost = true
 	if t.Cancel != nil {
@@ -165,7 +164,7 @@ func (t *Task) Lose() {
 	}
 }
 
-// Stop ends a task from outside. It reports whether there is a worker to wait for.
+// Stop ends a task from outside, and reports whether there is a worker to wait for.
 func (t *Task) Stop() bool {
 	if !t.Running() || t.Cancel == nil {
 		return false

@@ -18,14 +18,14 @@ package state
 
 import "time"
 
-// absence is whether a node is off, and since when.
+// absence records whether a node is off, and since when.
 type absence struct {
 	offline bool
 	left    time.Time
 }
 
-// ViewOf has the state be as a node knows it, until undo is called, which must happen before the state is let go. A node that is cut off has no
-// quorum, says that all others are off, and knows of their guests what they had reported before.
+// ViewOf changes the state to the view of a node, until undo is called, which must happen before the state is released. A cut-off node has no quorum,
+// reports all others as off, and knows the last reports of their guests.
 func (s *State) ViewOf(n *Node) (undo func()) {
 	if n == nil || !n.CutOff {
 		return func() {}

@@ -21,7 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Used returns what a storage holds on a node, in bytes.
+// Used returns how much of a storage is used on a node, in bytes.
 func Used(o *engine.Op, s *state.Storage, node string) int64 {
 	sum := s.Used
 	for key, v := range o.State.Volumes {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package volume makes, fills and removes the volumes of storages.
+// Package volume creates, fills and removes the volumes of storages.
 package volume
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Taken reports whether an image has the name, in any format.
+// Taken reports whether an image with the name exists, in any format.
 func Taken(o *engine.Op, s *state.Storage, vmid int, base string) bool {
 	for _, format := range s.Formats() {
 		if o.State.Volumes[s.Key(o.Node, s.ImageName(vmid, base, format))] != nil {
@@ -39,20 +39,20 @@ func Taken(o *engine.Op, s *state.Storage, vmid int, base string) bool {
 	return false
 }
 
-// maxFile is the size of the largest file of a usual file system.
+// maxFile is the maximum file size of a usual file system.
 const maxFile = 16 << 40
 
-// Room returns how much the storage has left on the node that works, in bytes.
+// Room returns the free space of the storage on the current node, in bytes.
 func Room(o *engine.Op, s *state.Storage) int64 { return s.Total - Used(o, s, o.Node) }
 
-// Allocate makes a volume for a guest and returns its ID. Storages that set aside the whole size refuse what does not fit.
+// Allocate creates a volume for a guest and returns its ID. Storages that reserve the full size reject a volume that does not fit.
 func Allocate(o *engine.Op, s *state.Storage, vmid int, base, format string, size int64) (string, error) {
 	name := s.ImageName(vmid, base, format)
 	logFormat(o, s, name, format, size)
 	switch {
 	case s.FileBased() && format == "raw" && size > maxFile:
 		return "", apierr.Errorf("unable to create image: qemu-img: %s: The image size is too large for file format 'raw'", s.FilePath("images", name))
-	case s.Type == "lvm" && Room(o, s) < size: // Looked for only where it counts: it is what all volumes leave.
+	case s.Type == "lvm" && Room(o, s) < size: // The free space is only computed if it matters, because that needs all volumes.
 		return "", apierr.Errorf("not enough free space (%d < %d)", Room(o, s), size)
 	case s.Type == "zfspool" && Room(o, s) < size:
 		return "", apierr.Errorf("zfs error: cannot create '%s/%s': out of space", s.ID, name)
@@ -65,7 +65,7 @@ func Allocate(o *engine.Op, s *state.Storage, vmid int, base, format string, siz
 	return s.ID + ":" + name, nil
 }
 
-// Write fills a volume with what another one holds, as far as the storage has room.
+// Write fills a volume with the content of another one, as far as the storage has space.
 func Write(o *engine.Op, id string, source *state.Volume, path string) error {
 	storage, name, _ := state.SplitVolume(id)
 	s := o.State.Storages[storage]
@@ -83,7 +83,7 @@ func Write(o *engine.Op, id string, source *state.Volume, path string) error {
 	return nil
 }
 
-// Store takes a file that comes from outside into a storage.
+// Store stores an uploaded or downloaded file on a storage.
 func Store(o *engine.Op, s *state.Storage, name string, v *state.Volume) error {
 	held := int64(0)
 	if old := o.State.Volumes[s.Key(o.Node, name)]; old != nil {
@@ -120,7 +120,7 @@ func Free(o *engine.Op, id string) {
 	}
 }
 
-// Clones reports whether linked clones stand on a volume.
+// Clones reports whether linked clones are based on a volume.
 func Clones(o *engine.Op, id string) bool {
 	storage, name, _ := state.SplitVolume(id)
 	for key, v := range o.State.Volumes {
@@ -131,14 +131,14 @@ func Clones(o *engine.Op, id string) bool {
 	return false
 }
 
-// Gib reads a size in GiB.
+// Gib parses a size in GiB.
 func Gib(s string) int64 {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
 		return 0
 	}
-	return int64(math.Ceil(f*(1<<20))) << 10 // PVE counts in KiB.
+	return int64(math.Ceil(f*(1<<20))) << 10 // PVE calculates in KiB.
 }
 
-// SizeOption writes a size as a drive option has it.
+// SizeOption writes a size as in a drive option.
 func SizeOption(bytes int64) string { return schema.FormatSize(bytes) }

@@ -25,21 +25,21 @@ import (
 	"strings"
 )
 
-// statusVariant is what pveproxy answers to a body of a type and to a version of HTTP that it does not read.
+// statusVariant is pveproxy's answer to a content type and to a version of HTTP that it does not support.
 const statusVariant = 506
 
 const (
-	// maxLines and maxHeader bound the lines and the bytes of a request's header, of which the empty line at its end is one.
+	// maxLines and maxHeader limit the lines and the bytes of a request's header, including the empty line at its end.
 	maxLines, maxHeader = 64, 8 << 10
-	// maxHead is how long a request may be before its body.
+	// maxHead is the maximum length of a request before its body.
 	maxHead = 32 << 10
 )
 
-// bounded reports whether the header of the next request is as short as it has to be.
+// bounded reports whether the header of the next request is within its limits.
 func bounded(r *bufio.Reader) bool {
 	for want := 1; want <= maxHead; {
 		if _, err := r.Peek(want); err != nil {
-			return true // Who reads the request finds out.
+			return true // The error occurs when the request is read.
 		}
 		head, _ := r.Peek(r.Buffered())
 		if ends, ok := measure(head); !ok || ends {
@@ -50,7 +50,7 @@ func bounded(r *bufio.Reader) bool {
 	return false
 }
 
-// measure reports whether the header ends within these bytes, and whether it is within its bounds.
+// measure reports whether the header ends within these bytes, and whether it is within its limits.
 func measure(head []byte) (ends, ok bool) {
 	head = bytes.TrimLeft(head, "\r\n")
 	lines, size := 0, 0
@@ -69,7 +69,7 @@ func measure(head []byte) (ends, ok bool) {
 	return false, true
 }
 
-// refuseHead returns the answer to requests that pveproxy refuses before it looks at credentials.
+// refuseHead returns the answer to requests that pveproxy rejects before it checks credentials.
 func refuseHead(r *Request) *Response {
 	if r.ProtoMajor != 1 {
 		return failure(statusVariant, fmt.Sprintf("http protocol version %d.%d not supported", r.ProtoMajor, r.ProtoMinor))

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package wire speaks HTTP/1.1 as pveproxy does. It exists because Go's HTTP server cannot set the reason phrase of the
-// status line, in which Proxmox VE puts its messages, and because pveproxy refuses some requests that Go accepts.
+// Package wire implements HTTP/1.1 like pveproxy. Go's HTTP server is not used, because it cannot set the reason phrase of the status line, which contains
+// Proxmox VE's messages, and because pveproxy rejects some requests that Go accepts.
 package wire
 
 import (
@@ -31,30 +31,30 @@ import (
 )
 
 const (
-	// readTimeout limits how long a request may take to arrive once its first byte is there.
+	// readTimeout limits how long a request may take to arrive after its first byte.
 	readTimeout = 30 * time.Second
 	// idleTimeout limits how long an unused connection stays open.
 	idleTimeout = 2 * time.Minute
-	// maxPost is the size above which pveproxy refuses a body that is no upload.
+	// maxPost is the size above which pveproxy rejects a body that is not an upload.
 	maxPost = 512 * 1024
-	// maxUpload is the size of the largest upload that is taken.
+	// maxUpload is the maximum size of an upload.
 	maxUpload = 1 << 30
 )
 
-// Request is a request with its body read.
+// A Request is a request with its body.
 type Request struct {
 	*http.Request
 	// Content is the whole body.
 	Content []byte
-	// Endpoint is the name that the listener was given.
+	// Endpoint is the name of the listener.
 	Endpoint string
 }
 
-// Response is what goes back.
+// A Response is the answer to a request.
 type Response struct {
 	// Status is the HTTP status code.
 	Status int
-	// Reason is the reason phrase; only its first line is sent. Empty means the usual phrase of Status.
+	// Reason is the reason phrase, of which only the first line is sent. Empty means the usual phrase of Status.
 	Reason string
 	// Type is the content type, Content the body.
 	Type    string
@@ -65,14 +65,14 @@ type Response struct {
 	Cut bool
 }
 
-// Handler answers requests. Admit runs when the head of a request has arrived: a response from it is final, and the
-// body is not read. Answer runs when the body is there.
+// A Handler answers requests. Admit runs when the head of a request has arrived: a response from it is final, and the body is not read. Answer runs when
+// the body has arrived.
 type Handler interface {
 	Admit(*Request) *Response
 	Answer(*Request) *Response
 }
 
-// Server serves connections until it is closed.
+// A Server serves connections until it is closed.
 type Server struct {
 	handler Handler
 	config  *tls.Config
@@ -95,7 +95,7 @@ func NewServer(h Handler, config *tls.Config, now func() time.Time) *Server {
 	return &Server{handler: h, config: config, now: now, idle: map[net.Conn]bool{}, ctx: ctx, stop: stop}
 }
 
-// Serve accepts connections of ln in the background. The endpoint's name is passed on with every request.
+// Serve accepts connections of ln in the background. It adds the endpoint's name to every request.
 func (s *Server) Serve(ln net.Listener, endpoint string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +131,7 @@ func (s *Server) Close() {
 	s.running.Wait()
 }
 
-// markIdle marks a connection as idle; it reports false when the server is closing.
+// markIdle marks a connection as idle. It reports false when the server is closing.
 func (s *Server) markIdle(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +218,7 @@ type conn struct {
 // request serves one request and reports whether the connection stays open.
 func (c *conn) request() bool {
 	if !bounded(c.reader) {
-		return false // PVE answers nothing.
+		return false // PVE sends no answer.
 	}
 	r, err := http.ReadRequest(c.reader)
 	if err != nil {
@@ -238,10 +238,10 @@ func (c *conn) request() bool {
 	return c.drained(req) && keep
 }
 
-// lingerTimeout is how long the rest of a request that was refused is read, so that its sender sees the answer.
+// lingerTimeout is how long the rest of a rejected request is read, so that its sender sees the answer.
 const lingerTimeout = 2 * time.Second
 
-// drained reads what is left of a request and reports whether that was all, so that the next one can follow.
+// drained reads the rest of a request and reports whether that was all, so that the next request can follow.
 func (c *conn) drained(req *Request) bool {
 	_ = c.raw.SetReadDeadline(time.Now().Add(lingerTimeout))
 	n, err := io.Copy(io.Discard, io.LimitReader(req.Body, maxUpload))

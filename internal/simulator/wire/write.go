@@ -29,12 +29,11 @@ import (
 // compressFrom is the size above which pveproxy compresses a body.
 const compressFrom = 1024
 
-// compressors are between two answers. One takes a megabyte, and longer to make
-// than to use.
+// compressors holds the compressors between two answers. Each needs a megabyte, and its creation takes longer than its use.
 //
 //nolint:gochecknoglobals // They remember nothing.
 var compressors = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // Fails for unknown levels only.
+	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // It fails only for unknown levels.
 	return z
 }}
 

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// createTicket logs a user in: with the password, or with a ticket that is still good.
+// createTicket logs a user in, with the password or with a ticket that is still valid.
 func createTicket(c *engine.Call) (any, error) {
 	user, password := c.Str("username"), c.Str("password")
 	if realm := c.Str("realm"); realm != "" && !strings.Contains(user, "@") {
@@ -59,7 +59,7 @@ func validPassword(c *engine.Call, user, password string) bool {
 	return want != "" && hmac.Equal([]byte(want), []byte(password))
 }
 
-// capabilities returns the privileges anywhere that the web interface asks for, by area.
+// capabilities returns the privileges on any path that the web interface asks for, by area.
 func capabilities(c *engine.Call, who state.Identity) map[string]any {
 	areas := map[string]map[string]int{}
 	for area := range areaPrivileges() {
@@ -79,7 +79,7 @@ func capabilities(c *engine.Call, who state.Identity) map[string]any {
 	return out
 }
 
-// areaPrivileges returns the beginnings of the privileges that matter in an area of the web interface.
+// areaPrivileges returns the prefixes of the privileges that matter in an area of the web interface.
 func areaPrivileges() map[string][]string {
 	return map[string][]string{
 		"vms": {"VM.", "Permissions.Modify"}, "access": {"User.", "Group.", "Permissions.Modify"},
@@ -88,7 +88,7 @@ func areaPrivileges() map[string][]string {
 	}
 }
 
-// areasOf returns the areas in which a privilege on a path shows.
+// areasOf returns the areas in which a privilege on a path is shown.
 func areasOf(path, privilege string) []string {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	candidates := []string{area}
@@ -111,7 +111,7 @@ func flags(privileges map[string]bool) map[string]int {
 	return out
 }
 
-// permissions lists the caller's own privileges by path, or those of a user or token that the caller may look at.
+// permissions lists the caller's own privileges by path, or those of a user or token that the caller may see.
 func permissions(c *engine.Call) (any, error) {
 	who := c.Who
 	if id := c.Str("userid"); id != "" && id != string(c.Who) {
@@ -137,7 +137,7 @@ func permissions(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// knownPaths returns the paths of which a user's permissions are told: the upper ones, those of grants and of members of pools.
+// knownPaths returns the paths whose permissions are reported to a user: the top-level ones, those of grants and of members of pools.
 func knownPaths(st *state.State) []string {
 	paths := []string{"/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"}
 	for _, g := range st.ACL {
@@ -164,7 +164,7 @@ func showUser(u *state.User) map[string]any {
 	return out
 }
 
-// userTexts returns the fields of a user that are told as they were given.
+// userTexts returns the fields of a user that are returned as they were given.
 func userTexts(u *state.User) map[string]*string {
 	return map[string]*string{"comment": &u.Comment, "email": &u.Email, "firstname": &u.FirstName, "lastname": &u.LastName, "keys": &u.Keys}
 }
@@ -192,7 +192,7 @@ func listUsers(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// seesUser reports whether the caller may look at a user: at oneself, at all of them, or at those of a group.
+// seesUser reports whether the caller may see a user. It may see itself, and depending on its privileges all users or those of a group.
 func seesUser(c *engine.Call, id string, u *state.User) bool {
 	if id == string(c.Who) || c.State.CheckAny(c.Who, "/access/groups", "User.Modify", "Sys.Audit") == nil {
 		return true

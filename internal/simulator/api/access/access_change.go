@@ -53,7 +53,7 @@ func updateUser(c *engine.Call) (any, error) {
 	return nil, setUser(c, "update", u)
 }
 
-// setUser takes over what the call says of a user.
+// setUser sets the fields of a user from a call.
 func setUser(c *engine.Call, verb string, u *state.User) error {
 	groups := schema.SplitList(c.Str("groups"))
 	for _, g := range groups {
@@ -83,7 +83,7 @@ func setUser(c *engine.Call, verb string, u *state.User) error {
 
 func deleteUser(c *engine.Call) (any, error) {
 	id := c.Str("userid")
-	delete(c.State.Users, id) // Whether the user exists is asked by the check of permissions alone, which root@pam passes by.
+	delete(c.State.Users, id) // Only the permission check verifies that the user exists, and root@pam bypasses it.
 	c.State.ACL = slices.DeleteFunc(c.State.ACL, func(g state.Grant) bool {
 		return g.Kind != "group" && state.Identity(g.ID).User() == id
 	})
@@ -229,7 +229,7 @@ func aclPath() *regexp.Regexp {
 		`^/sdn/zones/[\w.-]+/[\w.-]+(/[1-9][0-9]{0,3})?$|^/storage/[\w.-]+$|^/vms/[1-9][0-9]{2,}$|^/mapping/[\w.-]+(/[\w.-]+)?$`)
 }
 
-// updateACL gives or takes roles on a path.
+// updateACL adds or removes roles on a path.
 func updateACL(c *engine.Call) (any, error) {
 	if c.Str("users") == "" && c.Str("groups") == "" && c.Str("tokens") == "" {
 		const needed = "either 'users', 'groups' or 'tokens' is required."
@@ -254,7 +254,7 @@ func updateACL(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// mayGrant fails unless the caller may modify permissions, or has itself all that a role gives.
+// mayGrant fails unless the caller may modify permissions, or itself has all privileges of a role.
 func mayGrant(c *engine.Call, path, role string) error {
 	have := c.State.Privileges(c.Who, path)
 	if _, ok := have["Permissions.Modify"]; ok {
@@ -277,7 +277,7 @@ func mayGrant(c *engine.Call, path, role string) error {
 	return nil
 }
 
-// grants lists what a change of the ACL is about.
+// grants lists the grants that a change of the ACL affects.
 func grants(c *engine.Call, path string) ([]state.Grant, error) {
 	out := []state.Grant{}
 	for _, role := range schema.SplitList(c.Str("roles")) {

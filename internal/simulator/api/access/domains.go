@@ -65,12 +65,12 @@ func getDomain(c *engine.Call) (any, error) {
 	return c.ShowSection(c.State.Domains, realm), nil
 }
 
-// domainOptions returns what a call says of a realm; its password is kept elsewhere.
+// domainOptions returns the options of a realm in a call. The password is stored elsewhere.
 func domainOptions(c *engine.Call) map[string]string {
 	return c.Section("realm", "password", "check-connection")
 }
 
-// neededOfDomain returns the options without which a realm of a type cannot be defined, in the order in which PVE misses them.
+// neededOfDomain returns the options that a realm of a type requires, in the order in which PVE checks them.
 func neededOfDomain(kind string) []string {
 	return map[string][]string{
 		"ad": {"domain", "server1"}, "ldap": {"base_dn", "server1", "user_attr"}, "openid": {"client-id", "issuer-url"},
@@ -100,7 +100,7 @@ func createDomain(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// onlyDefault takes the mark of the default realm from all others.
+// onlyDefault removes the mark of the default realm from all other realms.
 func onlyDefault(c *engine.Call, realm string) {
 	for other, d := range c.State.Domains {
 		if other != realm && c.Flag("default") {
@@ -140,7 +140,7 @@ func deleteDomain(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// changePassword sets a password; all but root confirm it with their own.
+// changePassword sets a password. All users except root confirm it with their own.
 func changePassword(c *engine.Call) (any, error) {
 	id := c.Str("userid")
 	u, err := c.State.ExistingUser(id)

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// objects returns the options that a call gives as property strings and PVE shows as objects, with the parts that need no name.
+// objects returns the options that calls give as property strings and PVE shows as objects, with the parts that need no name.
 func objects() map[string]string {
 	return map[string]string{"fleecing": "enabled", "performance": "", "prune-backups": ""}
 }
@@ -57,10 +57,10 @@ func parts(text, unnamed string) map[string]any {
 	return out
 }
 
-// Separator of the values of a list, as a job keeps it.
+// Separator separates the values of a list in a stored job.
 const Separator = "\x00"
 
-// RunOptions are the options of a job that its runs have.
+// RunOptions are the options of a job that apply to its runs.
 func RunOptions(job map[string]string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(job)), func(option string) bool {
 		return slices.Contains([]string{"id", "type", "schedule", "enabled", "comment", "repeat-missed", "node"}, option)
@@ -102,7 +102,7 @@ func listBackups(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// nextRun returns when the schedule of a job is next due. PVE tells that of jobs that are off too.
+// nextRun returns when the schedule of a job is next due. PVE also returns that for disabled jobs.
 func nextRun(c *engine.Call, job map[string]string) (time.Time, bool) {
 	event, ok := schema.ParseCalendar(job["schedule"])
 	if !ok {
@@ -135,10 +135,10 @@ func createBackup(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// backupOptions returns what a call says of a job, unless it contradicts itself or is not for the caller to say.
+// backupOptions returns the options of a job in a call. It fails if they conflict, or if the caller may not set them.
 func backupOptions(c *engine.Call) (map[string]string, error) {
 	job := c.Given("id", "starttime", "dow")
-	for _, key := range []string{"vmid", "node"} { // They are about the job, and not where the call goes.
+	for _, key := range []string{"vmid", "node"} { // They describe the job, and not where the call goes.
 		if c.Has(key) {
 			job[key] = c.Str(key)
 		}
@@ -169,7 +169,7 @@ func backupOptions(c *engine.Call) (map[string]string, error) {
 	return job, nil
 }
 
-// permitJob checks what the caller may say of a job, beside the privileges that the method needs.
+// permitJob checks which options of a job the caller may set, in addition to the privileges for the method.
 func permitJob(c *engine.Call, job map[string]string) error {
 	for _, key := range []string{"tmpdir", "dumpdir", "script", "job-id"} {
 		if c.Has(key) && c.Who != state.Root {
@@ -198,7 +198,7 @@ func permitJob(c *engine.Call, job map[string]string) error {
 	return c.State.Check(c.Who, "/pool/"+pool, "VM.Backup")
 }
 
-// permitStorage checks the storage that a job is to have, and that which it has. One without a storage uses local.
+// permitStorage checks the new and the current storage of a job. A job without a storage uses local.
 func permitStorage(c *engine.Call, job map[string]string) error {
 	storages := []string{job["storage"]}
 	if c.Method.Verb == http.MethodPut {
@@ -264,7 +264,7 @@ func updateBackup(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// deletable reports whether an option can be reset: those of vzdump and few others.
+// deletable reports whether an option can be reset, which applies to those of vzdump and few others.
 func deletable(c *engine.Call, option string) bool {
 	switch option {
 	case "comment", "repeat-missed":
@@ -275,7 +275,7 @@ func deletable(c *engine.Call, option string) bool {
 	return c.Knows(option)
 }
 
-// supersededBy returns the options that say which guests a job is for in another way than a change does.
+// supersededBy returns the options that select the guests of a job in another way than a change does.
 func supersededBy(job, set map[string]string) []string {
 	switch {
 	case has(set, "vmid"):

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// A found backup is a volume with its ID.
+// A found is the volume of a backup with its ID.
 type found struct {
 	id     string
 	volume *state.Volume
@@ -49,7 +49,7 @@ func backupsOf(o *engine.Op, s *state.Storage, vmid int) []found {
 	return all
 }
 
-// keeps returns how many backups are to stay, by the options of the run or else of the storage.
+// keeps returns how many backups to keep, from the options of the run or else of the storage.
 func (j *job) keeps(s *state.Storage) map[string]int {
 	retention := j.retention
 	if retention == "" {
@@ -85,7 +85,7 @@ func (j *job) prune(o *engine.Op, s *state.Storage, vmid int) {
 	o.Logf("INFO: pruned %d backup(s)%s", pruned, extra)
 }
 
-// periods returns the times of which a backup each stays, in the order in which they are looked at.
+// periods returns the periods for each of which one backup is kept, in the order in which they are applied.
 func periods() []struct {
 	option string
 	of     func(time.Time) string
@@ -108,7 +108,7 @@ func periods() []struct {
 	}
 }
 
-// unkept returns those backups of a guest, the latest first, that no period keeps and that are not protected.
+// unkept returns the unprotected backups of a guest, the latest first, that no period keeps.
 func unkept(all []found, keeps map[string]int) []found {
 	kept, dropped := map[string]bool{}, map[string]bool{}
 	for _, p := range periods() {

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// compressedShare is the part of a disk's content that its backup takes: one of so many.
+// compressedShare is the divisor of the size of a disk's content for the size of its backup.
 const compressedShare = 2
 
 // defaultLockWait is how many minutes a backup waits for others on its node.
@@ -44,11 +44,11 @@ type job struct {
 	protected, keep                         bool
 	lockWait                                time.Duration
 	retention                               string
-	// allocates is true for who may see to all of the storage, and all for a run that skips what it may not back up.
+	// allocates is true if the caller has full access to the storage. all is true for a run that skips guests that it may not back up.
 	allocates, all bool
 }
 
-// vzdump backs guests of the node up. What is wrong with the storage or a guest is found by its task.
+// vzdump backs up guests of the node. Only its task finds problems with the storage or a guest.
 func vzdump(c *engine.Call) (any, error) {
 	if err := checkOptions(c); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func vzdump(c *engine.Call) (any, error) {
 	})
 }
 
-// jobOf reads what a call asks for, with the defaults of a node that has none of its own.
+// jobOf reads the options of a call, with PVE's defaults for a node without settings.
 func jobOf(c *engine.Call) *job {
 	j := &job{
 		storage: c.Str("storage"), mode: c.Str("mode"), compress: c.Str("compress"), notes: c.Str("notes-template"), bwlimit: c.Str("bwlimit"),
@@ -100,7 +100,7 @@ func jobOf(c *engine.Call) *job {
 	return j
 }
 
-// checkOptions refuses what contradicts itself or is not for the caller to say.
+// checkOptions rejects conflicting options, and options that the caller may not set.
 func checkOptions(c *engine.Call) error {
 	for _, key := range []string{"tmpdir", "dumpdir", "script", "job-id"} {
 		if c.Has(key) && c.Who != state.Root {
@@ -153,7 +153,7 @@ func templateError(template string) string {
 	return "found unknown: " + strings.Join(unknown, ", ")
 }
 
-// commandLine returns how the log calls a run.
+// commandLine returns the command of a run as the log shows it.
 func commandLine(c *engine.Call) string {
 	out := []string{"vzdump"}
 	out = append(out, schema.SplitList(c.Str("vmid"))...)
@@ -169,12 +169,12 @@ func commandLine(c *engine.Call) string {
 	return strings.Join(out, " ")
 }
 
-// anyNode reports whether the scheduler makes a call for a job that names no node. All other calls name theirs.
+// anyNode reports whether the scheduler makes a call for a job that names no node. All other calls name one.
 func anyNode(c *engine.Call) bool {
 	return c.Has("job-id") && c.State.Backups[c.Str("job-id")]["node"] == ""
 }
 
-// usable fails for a storage that takes no backups from a node.
+// usable fails for a storage that does not accept backups from a node.
 func usable(st *state.State, id, node string) error {
 	s, err := st.EnabledStorage(id, node)
 	if err != nil {
@@ -186,7 +186,7 @@ func usable(st *state.State, id, node string) error {
 	return nil
 }
 
-// included returns the guests that a call means, as far as they are on the node or nowhere, and those on other nodes if it names no node.
+// included returns the selected guests of a call that are on the node or do not exist. If the call names no node, it also returns those on other nodes.
 func included(c *engine.Call) (here []int, elsewhere []string) {
 	for _, vmid := range meant(c) {
 		switch g := c.State.Guests[vmid]; {
@@ -199,7 +199,7 @@ func included(c *engine.Call) (here []int, elsewhere []string) {
 	return here, elsewhere
 }
 
-// meant are the guests that a call means, in order.
+// meant returns the guests that a call selects, in order.
 func meant(c *engine.Call) []int {
 	var out []int
 	if c.Has("vmid") {
@@ -219,7 +219,7 @@ func meant(c *engine.Call) []int {
 	return out
 }
 
-// run backs guests up, one after another.
+// run backs up guests, one after another.
 func (j *job) run(w *engine.Worker, guests []int) error {
 	failed := 0
 	for _, vmid := range guests {
@@ -278,7 +278,7 @@ func (j *job) backup(w *engine.Worker, vmid int) error {
 	})
 }
 
-// admit refuses what is wrong before anything is done to a guest.
+// admit rejects problems before anything is done to a guest.
 func (j *job) admit(o *engine.Op, vmid int) error {
 	g := o.State.Guests[vmid]
 	if g == nil {
@@ -309,7 +309,7 @@ func (j *job) admit(o *engine.Op, vmid int) error {
 	return nil
 }
 
-// begin locks a guest and says what is done with it.
+// begin locks a guest and logs what is done with it.
 func (j *job) begin(o *engine.Op, g *state.Guest) error {
 	if g == nil {
 		return apierr.Errorf("unable to find VM")
@@ -330,7 +330,7 @@ func (j *job) begin(o *engine.Op, g *state.Guest) error {
 	return nil
 }
 
-// backupOf takes what belongs into a backup: not what waits, unused disks, snapshots and disks that are left out.
+// backupOf returns the content of a backup, without pending changes, unused disks, snapshots and excluded disks.
 func backupOf(o *engine.Op, g *state.Guest) *state.Backup {
 	out := &state.Backup{Config: maps.Clone(g.Config), Disks: map[string]state.Volume{}}
 	maps.DeleteFunc(out.Config, func(key, _ string) bool {
@@ -353,7 +353,7 @@ func backupOf(o *engine.Op, g *state.Guest) *state.Backup {
 	return out
 }
 
-// write writes the archive of a guest, with its notes, and removes what is not to be kept.
+// write writes the archive of a guest with its notes, and removes backups that are not to be kept.
 func (j *job) write(o *engine.Op, g *state.Guest, began time.Time) error {
 	s := o.State.Storages[j.storage]
 	content, size := backupOf(o, g), int64(0)
@@ -393,7 +393,7 @@ func (j *job) write(o *engine.Op, g *state.Guest, began time.Time) error {
 	return nil
 }
 
-// archive names the backup of a guest, and its format.
+// archive returns the name of a guest's backup, and its format.
 func (j *job) archive(s *state.Storage, vmid int, began time.Time) (name, format string) {
 	if s.Type == "pbs" {
 		return fmt.Sprintf("backup/vm/%d/%s", vmid, began.UTC().Format("2006-01-02T15:04:05Z")), "pbs-vm"
@@ -402,7 +402,7 @@ func (j *job) archive(s *state.Storage, vmid int, began time.Time) (name, format
 	return fmt.Sprintf("backup/vzdump-qemu-%d-%s.%s", vmid, began.Format("2006_01_02-15_04_05"), format), format
 }
 
-// expand makes the notes of a guest of their template.
+// expand expands the template of the notes for a guest.
 func expand(template string, o *engine.Op, g *state.Guest) string {
 	text := reEscape.ReplaceAllStringFunc(template, func(s string) string { return map[string]string{`\n`: "\n", `\\`: `\`}[s] })
 	cluster := o.State.ClusterName
@@ -412,7 +412,7 @@ func expand(template string, o *engine.Op, g *state.Guest) string {
 	return strings.NewReplacer("{{cluster}}", cluster, "{{guestname}}", g.Name(), "{{node}}", g.Node, "{{vmid}}", state.VmidText(g.VMID)).Replace(text)
 }
 
-// extractConfig shows the configuration that a backup holds.
+// extractConfig returns the configuration in a backup.
 func extractConfig(c *engine.Call) (any, error) {
 	id := c.Str("volume")
 	storage, name, ok := state.SplitVolume(id)
@@ -445,7 +445,7 @@ func extractConfig(c *engine.Call) (any, error) {
 	return configText(c, v.Backup), nil
 }
 
-// configText writes a configuration as an archive has it: a description is comments, and each disk has a line that tells its storage.
+// configText writes a configuration as in an archive: a description becomes comments, and each disk has a line with its storage.
 func configText(c *engine.Call, b *state.Backup) string {
 	out := &strings.Builder{}
 	if d := b.Config["description"]; d != "" {
@@ -466,7 +466,7 @@ func configText(c *engine.Call, b *state.Backup) string {
 	return out.String()
 }
 
-// backupDefaults returns the settings of backups on a node that has none of its own.
+// backupDefaults returns the backup settings of a node without its own.
 func backupDefaults(c *engine.Call) (any, error) {
 	out := map[string]any{
 		"all": 0, "bwlimit": 0, "compress": "0", "fleecing": map[string]any{"enabled": 0}, "ionice": 7, "lockwait": 180,

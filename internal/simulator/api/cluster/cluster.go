@@ -47,7 +47,7 @@ func clusterLog(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// root lists what the API has.
+// root lists the paths of the API.
 func root(*engine.Call) (any, error) {
 	return engine.Subdirs("version", "cluster", "nodes", "storage", "access", "pools"), nil
 }
@@ -87,7 +87,7 @@ func clusterStatus(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// corosyncNodes returns the nodes as corosync knows them; none of a node that is in no cluster.
+// corosyncNodes returns the nodes as corosync knows them, or none for a standalone node.
 func corosyncNodes(c *engine.Call) (any, error) {
 	out := []map[string]any{}
 	if c.State.ClusterName == "" {
@@ -104,8 +104,8 @@ func corosyncNodes(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// clusterTasks compares the owner of a task without the name of the token: a user sees the tasks of the own tokens, and a token
-// none unless it may see all.
+// clusterTasks compares the owner of a task without the name of the token. So users see the tasks of their tokens, and a token sees none unless it may see
+// all.
 func clusterTasks(c *engine.Call) (any, error) {
 	all := c.State.May(c.Who, "/", "Sys.Audit")
 	running, ended := []map[string]any{}, []map[string]any{}
@@ -121,12 +121,12 @@ func clusterTasks(c *engine.Call) (any, error) {
 		e["endtime"], e["status"], e["saved"] = t.Ended.Unix(), t.Exit, "1"
 		ended = append(ended, e)
 	}
-	// PVE sends few of the ended tasks around.
+	// PVE distributes only few of the ended tasks.
 	if room := max(maxBroadcast*len(c.State.Nodes)-len(running), 0); len(ended) > room {
 		ended = ended[:room]
 	}
 	return append(running, ended...), nil
 }
 
-// maxBroadcast is how many tasks a node tells the cluster of.
+// maxBroadcast is the number of tasks that a node distributes to the cluster.
 const maxBroadcast = 25

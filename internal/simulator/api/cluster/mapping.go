@@ -43,7 +43,7 @@ func mappingRoutes() map[string]engine.Handler {
 	return out
 }
 
-// mapping serves the mappings of one kind.
+// mapping serves the resource mappings of one kind.
 type mapping struct {
 	engine.SectionFile
 	kind string
@@ -93,7 +93,7 @@ func (m *mapping) get(c *engine.Call) (any, error) {
 	return c.ShowSection(in, id), nil
 }
 
-// valid refuses a directory that is given twice on a node.
+// valid rejects a directory that is given twice on a node.
 func (m *mapping) valid(c *engine.Call, options map[string]string) error {
 	if m.kind != "dir" {
 		return nil

@@ -27,10 +27,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-// defaultMACPrefix is the prefix of random MAC addresses where the cluster's options name none.
+// defaultMACPrefix is the prefix of random MAC addresses if the cluster's options set none.
 const defaultMACPrefix = "BC:24:11"
 
-// clusterOptions shows the cluster's options; without the privilege to look at the cluster only those of the interface.
+// clusterOptions returns the cluster's options. Without the privilege to read the cluster, it returns only those for the interface.
 func clusterOptions(c *engine.Call) (any, error) {
 	out := map[string]any{}
 	all := c.State.May(c.Who, "/", "Sys.Audit")
@@ -47,7 +47,7 @@ func clusterOptions(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// structured reports whether an option is shown as objects; others with a format of their own stay text.
+// structured reports whether an option is shown as an object. Other options with a format remain text.
 func structured(key string) bool {
 	return slices.Contains([]string{
 		"crs", "ha", "migration", "next-id", "notify", "replication", "tag-style", "u2f", "user-tag-access", "webauthn",
@@ -92,7 +92,7 @@ func setClusterOptions(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// idRange returns where free VMIDs are looked for; the upper end is not part of it.
+// idRange returns the range in which free VMIDs are searched, excluding the upper end.
 func idRange(c *engine.Call, options map[string]string) (lower, upper int) {
 	lower, upper = 100, 1_000_000
 	ids := c.Facts.TypedProperties(c.Facts.Parameters("PUT", "/cluster/options")["next-id"].Format, options["next-id"])

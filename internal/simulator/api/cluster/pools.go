@@ -88,7 +88,7 @@ func showPool(c *engine.Call, p *state.Pool) map[string]any {
 	return out
 }
 
-// near returns the node of which a pool tells the storage: the one that was asked, if it has the storage.
+// near returns the node for which a pool shows a storage. It is the node that was asked, if that has the storage.
 func near(s *state.Storage, node string) string {
 	if s.StorageOn(node) || len(s.Nodes) == 0 {
 		return node
@@ -111,7 +111,7 @@ func createPool(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// updatePool changes the comment and the members; one that is wrong leaves all as it was.
+// updatePool changes the comment and the members. If one of them is invalid, nothing is changed.
 func updatePool(c *engine.Call) (any, error) {
 	id := c.Str("poolid")
 	if c.State.Pools[id] == nil {
@@ -146,7 +146,7 @@ func updatePool(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// poolMember fails unless the caller may change a member, and it is there to be removed or not there to be added.
+// poolMember fails unless the caller may change a member, and the member can be removed or added.
 func poolMember(c *engine.Call, what, path string, member bool) error {
 	err := c.CheckModify([]any{"perm-modify", path}, nil)
 	switch {
@@ -160,7 +160,7 @@ func poolMember(c *engine.Call, what, path string, member bool) error {
 	return nil
 }
 
-// setPoolVM adds a VM, which is in one pool at most, or removes it.
+// setPoolVM adds a VM, which can be in only one pool, or removes it.
 func setPoolVM(c *engine.Call, pools map[string]*state.Pool, p *state.Pool, vmid int) error {
 	if c.Flag("delete") {
 		delete(p.VMs, vmid)

@@ -40,7 +40,7 @@ func replicationRoutes() map[string]engine.Handler {
 	}
 }
 
-// showReplication returns a job as the API tells it.
+// showReplication returns a job as the API shows it.
 func showReplication(c *engine.Call, id string) map[string]any {
 	out := map[string]any{"id": id, "guest": schema.Int(state.Replicated(id)), "jobnum": schema.Int(strings.TrimPrefix(id, state.Replicated(id)+"-"))}
 	for key, value := range c.State.Replications[id] {
@@ -76,7 +76,7 @@ func nodeReplications(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// showReplica returns a job and what has become of it.
+// showReplica returns a job and its state.
 func showReplica(c *engine.Call, id string) map[string]any {
 	job, r := c.State.Replications[id], guest.Replica(c.State, id)
 	out := showReplication(c, id)
@@ -111,7 +111,7 @@ func getReplication(c *engine.Call) (any, error) {
 
 func mayReplicate(c *engine.Call, id string) error {
 	if c.State.Version == "8.4" {
-		return nil // The description's check was all.
+		return nil // The check of the API description is sufficient.
 	}
 	return c.State.Check(c.Who, "/vms/"+state.Replicated(id), "VM.Replicate")
 }
@@ -172,8 +172,8 @@ func updateReplication(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// deleteReplication marks a job for removal, which its guest's node does when it looks after jobs next. With force the job is
-// gone at once, and all that it has made stays.
+// deleteReplication marks a job for removal, which its guest's node does at its next check of the jobs. With force, the job is removed at once, and all
+// replicas stay.
 func deleteReplication(c *engine.Call) (any, error) {
 	id, jobs := c.Str("id"), c.State.Replications
 	if err := mayReplicate(c, id); err != nil {

@@ -53,8 +53,8 @@ func (r *row) number(key string, value int64) {
 	*r = strconv.AppendInt(append(*r, `":`...), value, 10)
 }
 
-// resource appends what the cluster knows of a guest: the latest report of its node, which is some seconds old. A guest
-// without a report is unknown.
+// resource appends what the cluster knows of a guest: the latest report of its node, which is some seconds old. The state of a guest without a report is
+// unknown.
 func resource(o *engine.Op, b []byte, g *state.Guest) []byte {
 	known, status := guest.Known(o, g), "unknown"
 	if known != nil {
@@ -88,7 +88,7 @@ func resource(o *engine.Op, b []byte, g *state.Guest) []byte {
 	return append(r, '}')
 }
 
-// Resources lists what there is in the cluster, as far as the caller may see it.
+// Resources lists the resources of the cluster that the caller may see.
 func Resources(c *engine.Call) (any, error) {
 	out, kind := []byte{'['}, c.Str("type")
 	wanted := func(name string) bool { return kind == "" || kind == name }
@@ -122,7 +122,7 @@ func Resources(c *engine.Call) (any, error) {
 	return engine.InJSON(append(out, ']')), nil
 }
 
-// guestResources appends the guests, each with what of it is always fresh and a comma behind it.
+// guestResources appends the guests, each with its values that are always up to date and a trailing comma.
 func guestResources(c *engine.Call, out []byte) []byte {
 	pools, view, o := poolsOf(c.State), c.State.View(c.Who), c.Op()
 	audited := map[string]bool{}
@@ -170,7 +170,7 @@ func containerResources(c *engine.Call) []map[string]any {
 	return out
 }
 
-// rowSize is about how long the JSON of a guest is.
+// rowSize is the approximate length of a guest's JSON.
 const rowSize = 360
 
 func poolResources(c *engine.Call) []map[string]any {
@@ -225,7 +225,7 @@ func storageResources(c *engine.Call) []map[string]any {
 	return out
 }
 
-// held returns what the volumes of each storage take on each node, in bytes.
+// held returns how much the volumes of each storage occupy on each node, in bytes.
 func held(st *state.State) map[state.VolumeKey]int64 {
 	out := map[state.VolumeKey]int64{}
 	for key, v := range st.Volumes {

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// digest returns the hash of a part of a firewall; nothing has the hash of nothing.
+// digest returns the hash of a part of a firewall. An empty part has the hash of empty content.
 func digest(_ *state.Firewall, part any, length int) string {
 	if length == 0 {
 		return state.Digest(nil)
@@ -44,7 +44,7 @@ func digest(_ *state.Firewall, part any, length int) string {
 	return state.Digest(text)
 }
 
-// firewall finds the firewall that a call is about.
+// firewall returns the firewall of a call.
 func firewall(c *engine.Call) (*state.Firewall, error) {
 	key := "cluster"
 	switch {
@@ -53,7 +53,7 @@ func firewall(c *engine.Call) (*state.Firewall, error) {
 			return fw, nil
 		}
 		return nil, apierr.Errorf("no such security group '%s'", c.Str("group"))
-	case c.Has("vmid"): // The file is read and written whether there is such a VM or not.
+	case c.Has("vmid"): // The file is read and written whether the VM exists or not.
 		key = "vm/" + c.Str("vmid")
 	case c.Has("node"):
 		key = "node/" + c.Node
@@ -91,7 +91,7 @@ func setFirewallOptions(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// firewallReferences returns the sets and aliases that rules may name.
+// firewallReferences returns the sets and aliases that rules can name.
 func firewallReferences(c *engine.Call) (any, error) {
 	fw, err := firewall(c)
 	if err != nil {
@@ -127,7 +127,7 @@ func references(fw *state.Firewall, scope, kind string) []map[string]any {
 	return out
 }
 
-// unchanged fails when the call was made for another state of a part of a firewall.
+// unchanged fails if a part of a firewall has changed since the digest of the call.
 func unchanged(c *engine.Call, part any, length int) error {
 	if c.Has("digest") && c.Str("digest") != digest((*state.Firewall)(nil), part, length) {
 		return apierr.Modified()
@@ -156,7 +156,7 @@ func listFirewallRules(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// firewallRule finds the rule at the position that a call names.
+// firewallRule returns the rule at the position of a call.
 func firewallRule(c *engine.Call) (*state.Firewall, int, error) {
 	fw, err := firewall(c)
 	if err != nil {
@@ -182,7 +182,7 @@ func getFirewallRule(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// checkFirewallRule makes the checks of a rule that need more than one of its fields, or what else there is.
+// checkFirewallRule checks conditions of a rule that depend on several of its fields, or on other objects.
 func checkFirewallRule(c *engine.Call, fw *state.Firewall, rule map[string]string) error {
 	for _, check := range []func() error{
 		func() error { return checkRuleType(c, rule) },
@@ -197,7 +197,7 @@ func checkFirewallRule(c *engine.Call, fw *state.Firewall, rule map[string]strin
 	return nil
 }
 
-// scope returns what a firewall is for: "cluster", "group", "host" or "vm".
+// scope returns the kind of a firewall: "cluster", "group", "host" or "vm".
 func scope(c *engine.Call) string {
 	switch {
 	case strings.HasPrefix(c.Method.Path, "/cluster/firewall/groups/"):
@@ -248,7 +248,7 @@ func checkPorts(rule map[string]string) error {
 	return nil
 }
 
-// checkAddress fails for a set or an alias that there is not, in the firewall itself or in the cluster's.
+// checkAddress fails for a set or an alias that exists neither in the firewall itself nor in the cluster's.
 func checkAddress(c *engine.Call, fw *state.Firewall, field, value string) error {
 	cluster := c.State.ClusterFirewall()
 	if name, isSet := strings.CutPrefix(value, "+"); isSet {
@@ -268,7 +268,7 @@ func checkAddress(c *engine.Call, fw *state.Firewall, field, value string) error
 	return nil
 }
 
-// aliasName returns the name of an alias as it was given, whose letters may be in another case; empty if there is none.
+// aliasName returns the name of an alias as it was given, regardless of upper and lower case. It is empty if there is none.
 func aliasName(fw *state.Firewall, name string) string {
 	for have := range fw.Aliases {
 		if strings.EqualFold(have, name) {
@@ -295,7 +295,7 @@ func createFirewallRule(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// dropEmpty forgets the fields of a rule that say nothing.
+// dropEmpty deletes the empty fields of a rule.
 func dropEmpty(rule map[string]string) {
 	maps.DeleteFunc(rule, func(_, value string) bool { return value == "" || value == "-" })
 }
@@ -346,7 +346,7 @@ func listFirewallGroups(c *engine.Call) (any, error) {
 	return named("group", digest(fw, fw.Groups, len(fw.Groups)), fw.Groups, func(g *state.Firewall) string { return g.Comment }), nil
 }
 
-// named lists groups or sets by their names, with the comments of those that have one.
+// named lists groups or sets by their names, with their comments if they have one.
 func named[T any](key, digest string, all map[string]T, comment func(T) string) []map[string]any {
 	out := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -448,7 +448,7 @@ func getFromFirewallSet(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// updateInFirewallSet replaces what is said of a network of a set.
+// updateInFirewallSet replaces the settings of a network of a set.
 func updateInFirewallSet(c *engine.Call) (any, error) {
 	fw, set, err := firewallSet(c)
 	if err == nil {

@@ -25,11 +25,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// rule is a rule of HA that is in force.
+// A rule is an HA rule that is in force.
 type rule struct {
 	id        string
 	resources []string
-	// nodes are the nodes of a rule that ties resources to nodes, with their priorities.
+	// nodes are the nodes of a node affinity rule, with their priorities.
 	nodes []string
 }
 
@@ -38,7 +38,7 @@ func (r rule) overlap(resources []string) []string {
 	return slices.DeleteFunc(slices.Clone(r.resources), func(sid string) bool { return !slices.Contains(resources, sid) })
 }
 
-// severalPriorities reports whether the nodes of a rule differ in their priorities.
+// severalPriorities reports whether the nodes of a rule have different priorities.
 func (r rule) severalPriorities() bool {
 	priorities := map[string]bool{}
 	for _, n := range r.nodes {
@@ -48,7 +48,7 @@ func (r rule) severalPriorities() bool {
 	return len(priorities) > 1
 }
 
-// rules are the rules in force by their kinds.
+// rules holds the rules in force by their kinds.
 type rules struct{ positive, negative, places []rule }
 
 func rulesInForce(st *state.State) rules {
@@ -69,7 +69,7 @@ func rulesInForce(st *state.State) rules {
 	return out
 }
 
-// problems collects why rules cannot hold, by their IDs.
+// problems holds the reasons why rules cannot be satisfied, by the rules' IDs.
 type problems map[string][]string
 
 func (p problems) add(text string, list ...rule) {
@@ -78,7 +78,7 @@ func (p problems) add(text string, list ...rule) {
 	}
 }
 
-// ruleProblems returns the reasons for which rules cannot hold, in the order of PVE's checks (PVE::HA::Rules::check_feasibility).
+// ruleProblems returns the reasons why rules cannot be satisfied, in the order of PVE's checks (PVE::HA::Rules::check_feasibility).
 func ruleProblems(st *state.State) map[string][]string {
 	out, all := problems{}, rulesInForce(st)
 	out.usedTwice(all.places)
@@ -100,7 +100,7 @@ func ruleProblems(st *state.State) map[string][]string {
 	return out
 }
 
-// usedTwice finds resources in more than one rule that ties them to nodes.
+// usedTwice finds resources in more than one node affinity rule.
 func (p problems) usedTwice(places []rule) {
 	for _, r := range places {
 		for _, other := range places {
@@ -112,13 +112,13 @@ func (p problems) usedTwice(places []rule) {
 	}
 }
 
-// set are rules that share resources.
+// A set holds rules that share resources.
 type set struct {
 	rules     []rule
 	resources []string
 }
 
-// disjoint puts the rules that share resources together.
+// disjoint groups the rules that share resources.
 func disjoint(list []rule) []*set {
 	var out []*set
 	for _, r := range list {
@@ -133,7 +133,7 @@ func disjoint(list []rule) []*set {
 	return out
 }
 
-// contradictions finds resources that are to be together and apart.
+// contradictions finds resources that must be both together and apart.
 func (p problems) contradictions(sets []*set, negative []rule) {
 	for _, s := range sets {
 		for _, r := range negative {
@@ -145,7 +145,7 @@ func (p problems) contradictions(sets []*set, negative []rule) {
 	}
 }
 
-// priorities finds resources of other rules that are tied to nodes with several priorities.
+// priorities finds resources of other rules whose node affinity rule has several priorities.
 func (p problems) priorities(list, places []rule) {
 	for _, r := range list {
 		paired := slices.DeleteFunc(slices.Clone(places), func(n rule) bool { return len(n.overlap(r.resources)) == 0 })
@@ -156,7 +156,7 @@ func (p problems) priorities(list, places []rule) {
 	}
 }
 
-// manyPlaces finds resources that are to be together and are tied to nodes by more than one rule.
+// manyPlaces finds resources that must be together and have more than one node affinity rule.
 func (p problems) manyPlaces(sets []*set, places []rule) {
 	for _, s := range sets {
 		paired := slices.DeleteFunc(slices.Clone(places), func(n rule) bool { return len(n.overlap(s.resources)) == 0 })
@@ -168,7 +168,7 @@ func (p problems) manyPlaces(sets []*set, places []rule) {
 	}
 }
 
-// fewNodes finds resources that are to be apart and are tied to fewer nodes than they are.
+// fewNodes finds resources that must be apart and have fewer allowed nodes than there are resources.
 func (p problems) fewNodes(negative, places []rule) {
 	for _, r := range negative {
 		located, nodes, paired := map[string]bool{}, map[string]bool{}, []rule{}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package ha serves /cluster/ha and does what the HA manager does.
+// Package ha serves /cluster/ha and simulates the HA manager.
 package ha
 
 import (
@@ -79,7 +79,7 @@ func getHA(c *engine.Call) (any, error) {
 	return nil, apierr.Errorf("no such resource '%s'", sid)
 }
 
-// haType refuses a type that is not the resource's, and groups where there are none any more.
+// haType rejects a type that is not the resource's, and groups in versions without groups.
 func haType(c *engine.Call, sid string) error {
 	if t := c.Str("type"); t != "" && !strings.HasPrefix(sid, t+":") {
 		return apierr.Errorf("types does not match")
@@ -190,7 +190,7 @@ func deleteHA(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// migrateHA asks HA to move a guest: while it runs, or with a stop in between.
+// migrateHA requests HA to move a guest, either live or with a stop in between.
 func migrateHA(c *engine.Call) (any, error) {
 	sid, target := state.HASID(c.Str("sid")), c.Str("node")
 	vmid := schema.Int(strings.TrimPrefix(sid, "vm:"))
@@ -212,7 +212,7 @@ func migrateHA(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// haIndex lists what there is, by IDs.
+// haIndex lists the paths of HA.
 func haIndex(*engine.Call) (any, error) {
 	return []map[string]any{{"id": "status"}, {"id": "resources"}, {"id": "groups"}, {"id": "rules"}}, nil
 }

@@ -45,21 +45,21 @@ const (
 )
 
 const (
-	// masterIdleRounds and nodeIdleRounds are after how many rounds without a resource the master, or a node, gives up its lock.
+	// masterIdleRounds and nodeIdleRounds are the numbers of rounds without a resource after which the master, or a node, releases its lock.
 	masterIdleRounds, nodeIdleRounds = 90, 60
-	// settling is how many turns manager and nodes take at most where everything is instant.
+	// settling is the maximum number of turns of manager and nodes with instant tasks.
 	settling = 60
-	// fenceDelay is for how long a node has to be away until it is fenced.
+	// fenceDelay is how long a node has to be unreachable before it is fenced.
 	fenceDelay = time.Minute
 )
 
-// Durations returns how long HA takes: "ha" is the time between two turns of the manager, "fence" how long a lock lasts whose holder is
-// gone.
+// Durations returns the durations of HA: "ha" is the time between two turns of the manager, and "fence" how long a lock lasts whose holder no longer
+// exists.
 func Durations() map[string]time.Duration {
 	return map[string]time.Duration{"ha": 10 * time.Second, "fence": 120 * time.Second, "replication": time.Minute}
 }
 
-// Keep lets the manager and the nodes take their turns as long as there is something to do.
+// Keep runs the turns of the manager and the nodes as long as there is something to do.
 func Keep(o *engine.Op) {
 	m := o.State.HAManager
 	if o.State.HAIdle || o.State.Viewer != "" || (resting(o.State) && !m.Beating) {
@@ -75,11 +75,11 @@ func Keep(o *engine.Op) {
 	}
 }
 
-// settle lets the manager and the nodes take turns until nothing changes any more.
+// settle runs turns of the manager and the nodes until nothing changes.
 func settle(o *engine.Op) {
 	m := o.State.HAManager
 	if m.Beating {
-		return // An instant task of a turn has asked for HA.
+		return // An instant task of a turn has called HA.
 	}
 	m.Beating = true
 	for range settling {
@@ -96,12 +96,12 @@ func settle(o *engine.Op) {
 func beatLater(o *engine.Op) {
 	o.Engine.Later(o.Engine.Duration("ha")/2, func(o *engine.Op) {
 		m := o.State.HAManager
-		work(o) // The nodes take their turns between those of the manager.
+		work(o) // The nodes have their turns between those of the manager.
 		m.Beats++
 		if master := m.Master; m.Beats%2 == 0 || vacant(o.State) {
 			manage(o)
 			if m.Master != master {
-				m.Beats = 0 // The turns of a new master count from when it took over.
+				m.Beats = 0 // The turns of a new master count from its election.
 			}
 		}
 		if m.Beating = !resting(o.State); m.Beating {
@@ -110,7 +110,7 @@ func beatLater(o *engine.Op) {
 	})
 }
 
-// resting reports whether there is nothing for HA to do.
+// resting reports whether HA has nothing to do.
 func resting(st *state.State) bool {
 	m := st.HAManager
 	for _, n := range m.Nodes {
@@ -139,7 +139,7 @@ func manage(o *engine.Op) {
 	}
 }
 
-// elected reports whether there is a master. Another one takes over when the lock of one that is gone has run out.
+// elected reports whether there is a master. If the master has failed, another one takes over once the lock has expired.
 func elected(o *engine.Op) bool {
 	m, now := o.State.HAManager, o.Engine.Clock.Now()
 	empty := len(o.State.HA) == 0 && len(m.Services) == 0
@@ -156,7 +156,7 @@ func elected(o *engine.Op) bool {
 	if other := successor(o); other != "" {
 		m.Master, m.Released = other, false
 		m.Changes++
-		for _, h := range m.Nodes { // A new master does not know since when others are away.
+		for _, h := range m.Nodes { // A new master does not know how long other nodes have been unreachable.
 			h.Online, h.Unlocked = now, time.Time{}
 		}
 		return true
@@ -164,7 +164,8 @@ func elected(o *engine.Op) bool {
 	return false
 }
 
-// vacant reports whether the master is gone, or was since it decided last. All nodes ask for its lock then all the time, and not by turns.
+// vacant reports whether the master is down, or was down since its last decision. In that case all nodes continuously request its lock, not only in their
+// turns.
 func vacant(st *state.State) bool {
 	m := st.HAManager
 	n := st.Nodes[m.Master]
@@ -173,7 +174,7 @@ func vacant(st *state.State) bool {
 
 func lockTime(o *engine.Op) time.Duration { return o.Engine.Scale(o.Engine.Duration("fence")) }
 
-// successor returns the node whose manager takes over. Without a resource that is left to the master, as long as it was there at last.
+// successor returns the node whose manager takes over. If there are no resources, only the previous master does, if it was online last.
 func successor(o *engine.Op) string {
 	out, m := "", o.State.HAManager
 	for _, name := range slices.Sorted(maps.Keys(o.State.Nodes)) {
@@ -190,7 +191,7 @@ func successor(o *engine.Op) string {
 	return m.Master
 }
 
-// observe notes which nodes are there.
+// observe records which nodes are online.
 func observe(o *engine.Op) {
 	m := o.State.HAManager
 	for name, n := range o.State.Nodes {
@@ -216,7 +217,7 @@ func setNode(m *state.HAManager, h *state.HANode, to string) {
 	m.Changes++
 }
 
-// admit takes up new resources and lets those go that are ignored or removed.
+// admit adds new resources, and removes those that are ignored or removed.
 func admit(o *engine.Op) {
 	m := o.State.HAManager
 	for _, sid := range slices.Sorted(maps.Keys(o.State.HA)) {
@@ -237,7 +238,7 @@ func admit(o *engine.Op) {
 	})
 }
 
-// order gives the nodes something new to answer.
+// order creates a new order for the nodes.
 func order(m *state.HAManager, s *state.HAService) {
 	m.Orders++
 	m.Changes++
@@ -256,7 +257,7 @@ func guestOf(st *state.State, sid string) *state.Guest {
 	return st.Guests[schema.Int(strings.TrimPrefix(sid, "vm:"))]
 }
 
-// read takes up what the manager was asked for.
+// read processes the requests to the manager.
 func read(o *engine.Op) {
 	m := o.State.HAManager
 	requests := m.Requests
@@ -283,7 +284,7 @@ func isOnline(st *state.State, node string) bool {
 	return h != nil && h.State == online
 }
 
-// queueMotion sends a resource to a node, with those that belong to it, unless one is there that it must not be with.
+// queueMotion sends a resource and its dependent resources to a node, unless a resource is there from which it must be apart.
 func queueMotion(st *state.State, verb, sid, target string) {
 	together, apart := relatives(st, sid)
 	for _, other := range apart {
@@ -299,14 +300,14 @@ func queueMotion(st *state.State, verb, sid, target string) {
 	}
 }
 
-// change brings a resource into another state.
+// change changes the state of a resource.
 func change(m *state.HAManager, s *state.HAService, to string) bool {
 	s.State, s.Target, s.Running, s.Request, s.Tried = to, "", false, nil, 0
 	order(m, s)
 	return true
 }
 
-// next decides on a resource. It reports whether its state has changed.
+// next decides on a resource, and reports whether its state has changed.
 func next(o *engine.Op, sid string) bool {
 	m := o.State.HAManager
 	s, h := m.Services[sid], o.State.HA[sid]
@@ -335,7 +336,7 @@ func next(o *engine.Op, sid string) bool {
 	return false
 }
 
-// lost reports whether the node of a resource has been away for so long that it is fenced.
+// lost reports whether the node of a resource has been unreachable long enough to be fenced.
 func lost(o *engine.Op, s *state.HAService) bool {
 	h := o.State.HAManager.Nodes[s.Node]
 	return h != nil && h.State != online && o.Engine.Clock.Now().Sub(h.Online) >= o.Engine.Scale(fenceDelay)
@@ -420,7 +421,7 @@ func nextStarted(o *engine.Op, sid string) bool {
 	return judge(o, sid)
 }
 
-// answerRequest does with a started resource what the manager was asked for.
+// answerRequest carries out a request to the manager about a started resource.
 func answerRequest(o *engine.Op, sid string, motion []string) bool {
 	m := o.State.HAManager
 	s := m.Services[sid]
@@ -436,7 +437,7 @@ func answerRequest(o *engine.Op, sid string, motion []string) bool {
 	return true
 }
 
-// judge looks at what the node has answered of a started resource, and at where the resource belongs.
+// judge evaluates the node's answer about a started resource, and selects the node for the resource.
 func judge(o *engine.Op, sid string) bool {
 	m := o.State.HAManager
 	s, preference := m.Services[sid], "none"
@@ -446,7 +447,7 @@ func judge(o *engine.Op, sid string) bool {
 	case *result == succeeded:
 		m.Changes += schema.Flag(!s.Running)
 		s.Failed, s.Running = nil, true
-	case *result == unknownService: // It was removed, and is back before the manager has noticed.
+	case *result == unknownService: // It was removed and added again before the manager noticed.
 		return giveUp(o, sid)
 	default:
 		s.Running = false
@@ -467,7 +468,7 @@ func judge(o *engine.Op, sid string) bool {
 	return false
 }
 
-// atMost returns how often a resource is started or moved after a failure; never if it was removed.
+// atMost returns how often a resource is restarted or relocated after a failure. It is 0 if the resource was removed.
 func atMost(h *state.HAResource, key string) int {
 	if h == nil {
 		return 0
@@ -497,8 +498,8 @@ func fenceNodes(o *engine.Op) bool {
 	return changed
 }
 
-// fenceNode asks for the lock of a node, and reports whether the manager has it, so that the node is down for sure. A request for a lock that has
-// run out removes it only, so that the manager gets it in its next turn.
+// fenceNode requests the lock of a node, and reports whether the manager has it, so that the node is certainly down. A request for an expired lock only
+// removes it, so the manager gets the lock in its next turn.
 func fenceNode(o *engine.Op, h *state.HANode) bool {
 	m := o.State.HAManager
 	if h.State != fence && (h.State == online || h.Active) {
@@ -521,7 +522,7 @@ func fenceNode(o *engine.Op, h *state.HANode) bool {
 	return true
 }
 
-// recoverService moves a resource away from a node that is down for sure. The locks of work that went down with the node go.
+// recoverService moves a resource away from a node that is certainly down. The locks of operations that ended with the node are removed.
 func recoverService(o *engine.Op, sid string) bool {
 	m, h := o.State.HAManager, o.State.HA[sid]
 	s, g := m.Services[sid], guestOf(o.State, sid)

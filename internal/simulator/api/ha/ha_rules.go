@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// haGroup serves groups until PVE 8; PVE 9 has rules in their place.
+// haGroup serves groups up to PVE 8. PVE 9 has rules instead.
 func haGroup(what string, h engine.Handler) engine.Handler {
 	return func(c *engine.Call) (any, error) {
 		if c.State.Version != "8.4" {
@@ -85,7 +85,7 @@ func deleteHAGroup(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// showHARule returns a rule with its defaults and its place among the others.
+// showHARule returns a rule with its defaults and its position.
 func showHARule(c *engine.Call, id string) map[string]any {
 	rules := c.State.HARules
 	out := map[string]any{"rule": id, "digest": state.SectionsDigest(rules), "order": schema.Int(rules[id]["order"])}
@@ -183,12 +183,12 @@ func createHARule(c *engine.Call) (any, error) {
 			first = n
 		}
 	}
-	options["order"] = strconv.Itoa(first + 1) // PVE takes the first for the last (get_next_ordinal).
+	options["order"] = strconv.Itoa(first + 1) // PVE takes the first position for the last one (get_next_ordinal).
 	rules[id] = options
 	return nil, feasible(c, file.Create, id, nil)
 }
 
-// feasible takes back a rule that cannot hold.
+// feasible reverts a rule that cannot be satisfied.
 func feasible(c *engine.Call, prefix, id string, before map[string]string) error {
 	problems := ruleProblems(c.State)[id]
 	if len(problems) == 0 {

@@ -27,14 +27,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// How an order ends (PVE::HA::Tools).
+// The results of an order (PVE::HA::Tools).
 const (
 	succeeded      = 0
 	unsuccessful   = 1
 	unknownService = 7
 )
 
-// forming reports whether the nodes have not yet agreed upon who is left: nobody can write to the file system of the cluster meanwhile.
+// forming reports whether the nodes have not yet agreed on the members that are left. Meanwhile the file system of the cluster cannot be written.
 func forming(o *engine.Op) bool {
 	for _, n := range o.State.Nodes {
 		if n.Offline && !o.Engine.Gone(n) {
@@ -56,13 +56,13 @@ func work(o *engine.Op) {
 	}
 }
 
-// turnSlack is by how much turns may come early.
+// turnSlack is how much too early a turn may be.
 const turnSlack = 100 * time.Millisecond
 
 func turnTime(o *engine.Op) time.Duration { return o.Engine.Scale(o.Engine.Duration("ha")) }
 
-// outcome returns how an order ended as far as the manager knows: a node writes down results at the end of its turn, for which it waits for
-// the work that it has begun, but no longer than for eight tenths of the turn.
+// outcome returns the result of an order as far as the manager knows it. A node writes results at the end of its turn. It waits there for the operations
+// that it has begun, but for at most eight tenths of the turn.
 func outcome(o *engine.Op, s *state.HAService) *int {
 	m := o.State.HAManager
 	h := m.Nodes[s.Node]
@@ -83,12 +83,12 @@ func outcome(o *engine.Op, s *state.HAService) *int {
 	return s.Result
 }
 
-// workOn runs a turn of one node: every five seconds while it waits for its lock, every ten while it holds it.
+// workOn runs a turn of one node, every five seconds while it waits for its lock, and every ten while it holds it.
 func workOn(o *engine.Op, name string) {
 	m, now := o.State.HAManager, o.Engine.Clock.Now()
 	h, fenced, n := m.Nodes[name], isFenced(m, name), o.State.Nodes[name]
 	if h.Active && (fenced || lacksQuorum(o, n)) {
-		resetNode(o, name) // It cannot renew its lock, be it back or not.
+		resetNode(o, name) // It cannot renew its lock, whether it is back or not.
 		return
 	}
 	if n != nil && !awake(o.Engine, n) {
@@ -120,8 +120,8 @@ func workOn(o *engine.Op, name string) {
 	}
 }
 
-// released reports whether a lock is free that was renewed last at a time, by a daemon that is no more. The node of the lowest number decides:
-// it counts from its own start if that was later.
+// released reports whether a lock is free that was last renewed at a time by a daemon that has ended. The node of the lowest number decides, and counts
+// from its own start if that was later.
 func released(o *engine.Op, renewed time.Time) bool {
 	for _, name := range slices.Sorted(maps.Keys(o.State.Nodes)) {
 		if n := o.State.Nodes[name]; !n.Offline && !renewed.IsZero() && n.Returned.After(renewed) {
@@ -134,16 +134,16 @@ func released(o *engine.Op, renewed time.Time) bool {
 	return renewed.IsZero() || o.Engine.Clock.Now().Sub(renewed) >= lockTime(o)
 }
 
-// offlineShare is the part of a live migration that is left where no memory is copied.
+// offlineShare is the divisor of the duration of a live migration for one without memory.
 const offlineShare = 5
 
-// watchdog is after how long without a new lock a node is reset.
+// watchdog is how long a node may be without a renewed lock before it is reset.
 const watchdog = time.Minute
 
-// lacksQuorum reports whether a node is without the majority.
+// lacksQuorum reports whether a node has no quorum.
 func lacksQuorum(o *engine.Op, n *state.Node) bool { return o.State.NoQuorum || n != nil && n.CutOff }
 
-// resetNode resets a node that has not renewed its lock for too long. It boots, and knows nothing of its guests.
+// resetNode resets a node that has not renewed its lock for too long. The node boots, and knows nothing of its guests.
 func resetNode(o *engine.Op, name string) {
 	h := o.State.HAManager.Nodes[name]
 	if h.Watched || o.Engine.Instant() || !lacksQuorum(o, o.State.Nodes[name]) {
@@ -163,14 +163,14 @@ func resetNode(o *engine.Op, name string) {
 	})
 }
 
-// reset takes a node's power away for a moment.
+// reset power-cycles a node.
 func reset(o *engine.Op, h *state.HANode, n *state.Node) {
 	h.Active, h.Locked = false, h.Seen
 	left := n.Left
 	n.Offline, n.Starting, n.Reset = true, true, o.Engine.Clock.Now()
 	guest.Leave(o, n, true)
 	if n.CutOff {
-		n.Left, n.Told = left, nil // The others do not notice, and it has forgotten what they told.
+		n.Left, n.Told = left, nil // The others do not notice, and the node has forgotten their reports.
 	}
 	o.Engine.Later(o.Engine.Duration("reboot"), func(o *engine.Op) {
 		switch {
@@ -183,12 +183,12 @@ func reset(o *engine.Op, h *state.HANode, n *state.Node) {
 	})
 }
 
-// awake reports whether the daemons of HA run on a node: after the node's start they are the last that come.
+// awake reports whether the daemons of HA run on a node. They are the last ones that start with a node.
 func awake(s *engine.Engine, n *state.Node) bool {
 	return !n.Offline && (n.Returned.IsZero() || s.Clock.Now().Sub(n.Returned) >= s.Scale(s.Duration("daemons")))
 }
 
-// isFenced reports whether the manager waits for the lock of a node.
+// isFenced reports whether the manager waits for the lock of a node in order to fence it.
 func isFenced(m *state.HAManager, node string) bool {
 	for _, s := range m.Services {
 		if s.Node == node && s.State == fence {
@@ -198,7 +198,7 @@ func isFenced(m *state.HAManager, node string) bool {
 	return false
 }
 
-// active returns how many resources on a node, or on their way to it, keep the node's daemon at work.
+// active returns how many resources, on a node or on their way to it, keep the node's daemon active.
 func active(m *state.HAManager, node string) int {
 	n := 0
 	for _, s := range m.Services {
@@ -211,14 +211,14 @@ func active(m *state.HAManager, node string) int {
 	return n
 }
 
-// execute follows the order for a resource, if there is a new one and the node does not work on the resource.
+// execute executes a new order for a resource, unless the node is still working on the resource.
 func execute(o *engine.Op, sid string) {
 	m := o.State.HAManager
 	s, g := m.Services[sid], guestOf(o.State, sid)
 	if g == nil || m.Busy[sid] {
 		return
 	}
-	if o.State.HA[sid] == nil && (s.State == started || s.Result == nil) { // The manager orders a start again each time that it has read how the last one ended.
+	if o.State.HA[sid] == nil && (s.State == started || s.Result == nil) { // The manager repeats a start order after each result.
 		refuse(o, sid, s)
 		return
 	}
@@ -250,7 +250,7 @@ func execute(o *engine.Op, sid string) {
 	}
 }
 
-// refuse refuses an order for a resource that was removed, of which the manager does not know yet.
+// refuse rejects an order for a resource whose removal the manager has not noticed yet.
 func refuse(o *engine.Op, sid string, s *state.HAService) {
 	if s.Result == nil || *s.Result == succeeded {
 		s.Result, s.Answered = new(unknownService), o.Engine.Clock.Now()
@@ -259,7 +259,7 @@ func refuse(o *engine.Op, sid string, s *state.HAService) {
 	}
 }
 
-// settled reports whether a guest is still as the last order wanted it: nodes start again what went down, and stop again what came up.
+// settled reports whether a guest is still in the state of the last order. Nodes restart guests that stopped, and stop guests that were started.
 func settled(s *state.HAService, g *state.Guest) bool {
 	switch s.State {
 	case started:
@@ -270,7 +270,7 @@ func settled(s *state.HAService, g *state.Guest) bool {
 	return true
 }
 
-// answer notes for the manager how an order ended.
+// answer records the result of an order for the manager.
 func answer(o *engine.Op, sid string, order int, err error) {
 	m := o.State.HAManager
 	s := m.Services[sid]
@@ -283,7 +283,7 @@ func answer(o *engine.Op, sid string, order int, err error) {
 		if s.State == started && s.Tried < atMost(o.State.HA[sid], "max_restart") {
 			s.Tried++
 			m.Changes++
-			return // The node tries again.
+			return // The node retries.
 		}
 	}
 	s.Result, s.Answered = &result, o.Engine.Clock.Now()
@@ -291,7 +291,7 @@ func answer(o *engine.Op, sid string, order int, err error) {
 	note(m, sid, s, result)
 }
 
-// note lets a node write down how an order ended. What it has of orders that no longer count goes.
+// note records the result of an order on the node, and removes results of orders that are no longer valid.
 func note(m *state.HAManager, sid string, s *state.HAService, exit int) {
 	h := m.Nodes[s.Node]
 	if h == nil {
@@ -308,7 +308,7 @@ func note(m *state.HAManager, sid string, s *state.HAService, exit int) {
 	maps.DeleteFunc(h.Results, func(order int, _ state.HAResult) bool { return !valid[order] })
 }
 
-// run starts a task of HA for a guest. The order is answered when it ends.
+// run starts an HA task for a guest. The order is answered when the task ends.
 func run(o *engine.Op, sid string, g *state.Guest, kind string, begin, end func(*engine.Op, *state.Guest) error) {
 	m := o.State.HAManager
 	order, vmid, node := m.Services[sid].Order, g.VMID, g.Node
@@ -354,7 +354,7 @@ func run(o *engine.Op, sid string, g *state.Guest, kind string, begin, end func(
 	})
 }
 
-// lasts returns how long a task takes. A guest that is off is moved without its memory.
+// lasts returns the duration of a task. A stopped guest is moved without memory.
 func lasts(w *engine.Worker, kind string, vmid int) time.Duration {
 	d := w.Engine.Duration(kind)
 	w.Engine.Update(func(st *state.State) {
@@ -365,7 +365,7 @@ func lasts(w *engine.Worker, kind string, vmid int) time.Duration {
 	return d
 }
 
-// beginning returns the first part of a task.
+// beginning returns the first step of a task.
 func beginning(s *engine.Engine, t *state.Task, vmid int, begin func(*engine.Op, *state.Guest) error) func(*state.State) error {
 	return func(st *state.State) error {
 		if g := st.Guests[vmid]; begin != nil && g != nil {
@@ -386,7 +386,7 @@ func start(o *engine.Op, g *state.Guest) error {
 	return nil
 }
 
-// move migrates a guest; to relocate it, the node shuts it down before.
+// move migrates a guest. To relocate it, the node shuts it down first.
 func move(o *engine.Op, sid string, g *state.Guest) {
 	s := o.State.HAManager.Services[sid]
 	if g.Node == s.Target {

@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// A start may fail after its resource was removed and before the manager has noticed: no node tries again.
+// TestAnswerOfRemovedResource checks that no node retries a start that fails after its resource was removed and before the manager has noticed.
 func TestAnswerOfRemovedResource(t *testing.T) {
 	st := state.New("9.2")
 	s := &state.HAService{Node: "pve1", State: started, Order: 2}
@@ -38,8 +38,8 @@ func TestAnswerOfRemovedResource(t *testing.T) {
 
 func instant() *engine.Engine { return &engine.Engine{Pace: engine.Pace{Clock: engine.WallClock{}}} }
 
-// A node does not start what was removed from the resources, though the manager has not noticed yet. A resource that is back by then is
-// given up.
+// TestRemovedResourceIsLeftAlone checks that a node does not start a removed resource, even if the manager has not noticed the removal yet. The manager
+// gives up on a resource that was added again meanwhile.
 func TestRemovedResourceIsLeftAlone(t *testing.T) {
 	st := state.New("9.2")
 	m, g := st.HAManager, st.NewGuest(100, "pve1", map[string]string{})
@@ -58,13 +58,13 @@ func TestRemovedResourceIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A clock that tests set.
+// A clock is set by tests.
 type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time                       { return c.now }
 func (c *clock) After(time.Duration) <-chan time.Time { return nil }
 
-// A node that is back while it is to be fenced is fenced all the same: it renews its lock no more.
+// TestFencedNodeThatIsBack checks that a node that comes back while it is to be fenced is fenced anyway, because it no longer renews its lock.
 func TestFencedNodeThatIsBack(t *testing.T) {
 	st, c := state.New("9.2"), &clock{now: time.Unix(1e9, 0)}
 	o := &engine.Op{State: st, Engine: &engine.Engine{Pace: engine.Pace{Clock: c, Speed: 1}, Durations: Durations()}}

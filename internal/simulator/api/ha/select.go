@@ -26,8 +26,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// selectNode returns the node on which a resource belongs, empty if there is none (PVE::HA::Manager::select_service_node). The preference
-// is "none" to let it stay where it may, "try-next" after a failure, or "best-score".
+// selectNode returns the node for a resource, or nothing if there is none (PVE::HA::Manager::select_service_node). The preference is "none" to keep the
+// current node if it is allowed, "try-next" after a failure, or "best-score".
 func selectNode(st *state.State, sid, preference string) string {
 	s := st.HAManager.Services[sid]
 	allowed, best := affine(st, sid)
@@ -59,7 +59,7 @@ func selectNode(st *state.State, sid, preference string) string {
 	return out
 }
 
-// affine returns the nodes that are online and on which a resource may be, and those of them that it prefers.
+// affine returns the online nodes that are allowed for a resource, and those of them that it prefers.
 func affine(st *state.State, sid string) (allowed, best map[string]bool) {
 	prefer, strict := haPreference(st, sid)
 	allowed, best = map[string]bool{}, map[string]bool{}
@@ -82,7 +82,7 @@ func affine(st *state.State, sid string) (allowed, best map[string]bool) {
 	return allowed, best
 }
 
-// relatives returns the resources that a resource has to be with, and those that it must not be with.
+// relatives returns the resources with which a resource must be together, and those from which it must be apart.
 func relatives(st *state.State, sid string) (together, apart []string) {
 	for _, id := range slices.Sorted(maps.Keys(st.HARules)) {
 		r := st.HARules[id]
@@ -102,8 +102,8 @@ func relatives(st *state.State, sid string) (together, apart []string) {
 	return slices.Compact(together), slices.Compact(apart)
 }
 
-// neighbours returns how many resources of those that a resource has to be with are on each node, and the nodes of those that it must not
-// be with.
+// neighbours returns, for each node, the number of resources with which a resource must be together, and the nodes of the resources from which it must be
+// apart.
 func neighbours(st *state.State, sid string) (with map[string]int, apart map[string]bool) {
 	with, apart = map[string]int{}, map[string]bool{}
 	together, others := relatives(st, sid)
@@ -120,7 +120,7 @@ func neighbours(st *state.State, sid string) (with map[string]int, apart map[str
 	return with, apart
 }
 
-// nodesOf returns the nodes that a resource uses: where it is and where it goes.
+// nodesOf returns the nodes that a resource uses: the current one and the target.
 func nodesOf(s *state.HAService) []string {
 	if s == nil {
 		return nil
@@ -128,7 +128,7 @@ func nodesOf(s *state.HAService) []string {
 	return slices.DeleteFunc([]string{s.Node, s.Target}, func(node string) bool { return node == "" })
 }
 
-// keepTogether leaves the node that most of the related resources are on.
+// keepTogether keeps only the node with most of the related resources.
 func keepTogether(with map[string]int, best map[string]bool) {
 	most := ""
 	for _, node := range slices.Sorted(maps.Keys(with)) {
@@ -141,7 +141,7 @@ func keepTogether(with map[string]int, best map[string]bool) {
 	}
 }
 
-// loads returns how many resources each node has; 9.x counts the other guests that run, too.
+// loads returns the number of resources on each node. 9.x also counts other running guests.
 func loads(st *state.State) map[string]int {
 	out := map[string]int{}
 	for _, s := range st.HAManager.Services {
@@ -160,7 +160,7 @@ func loads(st *state.State) map[string]int {
 	return out
 }
 
-// haPreference returns the nodes that a resource may run on by their priorities, and whether it may run on no other.
+// haPreference returns the nodes on which a resource may run with their priorities, and whether all others are excluded.
 func haPreference(st *state.State, sid string) (nodes map[string]int, strict bool) {
 	list := ""
 	if g := st.HAGroups[st.HA[sid].Options["group"]]; g != nil {
@@ -188,7 +188,7 @@ func Ask(o *engine.Op, verb, sid, what string) {
 	Keep(o)
 }
 
-// Blocking returns the resources on a node that a guest must not be with, as the API tells of them.
+// Blocking returns the resources on a node from which a guest must be apart, as the API shows them.
 func Blocking(st *state.State, vmid int, node string) []map[string]any {
 	out := []map[string]any{}
 	_, apart := relatives(st, state.HAID(vmid))
@@ -200,7 +200,7 @@ func Blocking(st *state.State, vmid int, node string) []map[string]any {
 	return out
 }
 
-// Dependent returns the resources that move with a guest.
+// Dependent returns the resources that are moved with a guest.
 func Dependent(st *state.State, vmid int) []string {
 	together, _ := relatives(st, state.HAID(vmid))
 	together = append([]string{}, together...)

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// old is when what a daemon has written is so old that the daemon may be dead.
+// old is the age of a daemon's status at which the daemon may be dead.
 const old = 30 * time.Second
 
 func haStatus(c *engine.Call) (any, error) {
@@ -54,7 +54,7 @@ func haStatus(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// age reports whether what was written at a time is by a daemon that lives. Where tasks are instant, so are the daemons.
+// age returns whether a status that was written at a time is from a live daemon. With instant tasks, the daemons are always live.
 func age(c *engine.Call, written time.Time) string {
 	if !c.Engine.Instant() && c.Now().Sub(written) > c.Engine.Scale(old) {
 		return "old timestamp - dead?"
@@ -115,7 +115,7 @@ func nodeStatus(c *engine.Call, name string) map[string]any {
 	return map[string]any{"id": "lrm:" + name, "type": "lrm", "node": name, "timestamp": h.Seen.Unix(), "status": text}
 }
 
-// written returns when a node's daemon last wrote its status. Daemons that have nothing to do write it, too, unless there is no majority.
+// written returns when a node's daemon last wrote its status. Idle daemons write it too, unless there is no quorum.
 func written(c *engine.Call, name string) time.Time {
 	h, n, out := c.State.HAManager.Nodes[name], c.State.Nodes[name], c.Now()
 	switch {
@@ -154,7 +154,7 @@ func serviceStatus(st *state.State, sid string) map[string]any {
 	return out
 }
 
-// verboseState returns the state of a resource in words for people (PVE::HA::Tools::get_verbose_service_state).
+// verboseState returns the state of a resource as text for users (PVE::HA::Tools::get_verbose_service_state).
 func verboseState(s *state.HAService, h *state.HAResource) string {
 	switch {
 	case h == nil:
@@ -178,7 +178,7 @@ func verboseState(s *state.HAService, h *state.HAResource) string {
 	return s.State
 }
 
-// fullStatus returns what the manager and the nodes have written down.
+// fullStatus returns the status data of the manager and the nodes.
 func fullStatus(c *engine.Call) (any, error) {
 	m := c.State.HAManager
 	nodes, lrm, services := map[string]any{}, map[string]any{}, map[string]any{}
@@ -216,7 +216,7 @@ func service(s *state.HAService) map[string]any {
 	return out
 }
 
-// results returns what a node has written down.
+// results returns the recorded results of a node.
 func results(h *state.HANode) map[string]any {
 	out := map[string]any{}
 	for order, r := range h.Results {

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// FirstPriority is the number of a node's first interface; those before are the loopback's.
+// FirstPriority is the number of a node's first interface. The loopback interface has the numbers before it.
 const FirstPriority = 3
 
 // byPriority returns the names of interfaces in their order.
@@ -63,7 +63,7 @@ func listNetwork(c *engine.Call) (any, error) {
 	return engine.Changed{Data: out, Changes: stagedDiff(n, c.Now())}, nil
 }
 
-// localVNets returns the virtual networks of a node, which only some lists have.
+// localVNets returns the virtual networks of a node, which only some lists contain.
 func localVNets(c *engine.Call) []map[string]any {
 	out, kind := []map[string]any{}, c.Str("type")
 	if kind != "any_bridge" && kind != "include_sdn" {
@@ -95,7 +95,7 @@ func wantsInterface(c *engine.Call, i *state.Interface) bool {
 	}
 }
 
-// mayUse reports whether an interface is shown: bridges only to who may use or see them, or one of their VLANs.
+// mayUse reports whether an interface is shown. Bridges are only shown to users who may use or see them, or one of their VLANs.
 func mayUse(c *engine.Call, i *state.Interface) bool {
 	if i.Type != "bridge" && i.Type != "OVSBridge" {
 		return true
@@ -118,7 +118,7 @@ func getInterface(c *engine.Call) (any, error) {
 	return show(n, c.Str("iface")), nil
 }
 
-// show returns an interface as the API tells it.
+// show returns an interface as the API shows it.
 func show(n *state.Node, name string) map[string]any {
 	i := n.Networks()[name]
 	out := map[string]any{
@@ -146,7 +146,7 @@ func show(n *state.Node, name string) map[string]any {
 		out["vlan-raw-device"], out["vlan-id"] = name[:dot], name[dot+1:]
 	}
 	if i.Type == "vlan" {
-		out["exists"] = nil // It is that of the interface below, which none has here.
+		out["exists"] = nil // The value is that of the interface below, which does not exist here.
 	}
 	showAddress(i, out)
 	return out
@@ -172,7 +172,7 @@ func showAddress(i *state.Interface, out map[string]any) {
 	maps.Copy(out, map[string]any{"method6": "static", "address6": p.Addr().String(), "netmask6": p.Bits(), "families": families})
 }
 
-// fill puts the parameters of a call into an interface. A change without an address takes the address away.
+// fill copies the parameters of a call to an interface. A change without an address removes the address.
 func fill(c *engine.Call, i *state.Interface) {
 	i.Type = c.Str("type")
 	if c.Has("autostart") {
@@ -207,7 +207,7 @@ func fill(c *engine.Call, i *state.Interface) {
 	}
 }
 
-// maskLength returns how many bits a mask such as 255.255.255.0 has; a length stays as it is.
+// maskLength returns the number of bits in a mask such as 255.255.255.0. A length is returned unchanged.
 func maskLength(mask string) string {
 	ip := net.ParseIP(mask).To4()
 	if ip == nil {
@@ -217,7 +217,7 @@ func maskLength(mask string) string {
 	return strconv.Itoa(ones)
 }
 
-// drop takes an option from an interface.
+// drop removes an option from an interface.
 func drop(i *state.Interface, key string) {
 	switch key {
 	case "gateway":
@@ -232,7 +232,7 @@ func drop(i *state.Interface, key string) {
 	delete(i.Options, key)
 }
 
-// checkInterface refuses a second default route, an address that is given twice, and ports that another interface has.
+// checkInterface rejects a second default route, a duplicate address, and ports that another interface has.
 func checkInterface(c *engine.Call, name string) error {
 	for _, part := range []string{"", "6"} {
 		if c.Has("cidr"+part) && c.Has("address"+part) {
@@ -254,7 +254,7 @@ func checkInterface(c *engine.Call, name string) error {
 	return checkHostAddress6(c.Str("cidr6"))
 }
 
-// checkHostAddress6 checks that an IPv6 address is one that a host may have.
+// checkHostAddress6 checks that a host may have an IPv6 address.
 func checkHostAddress6(cidr string) error {
 	address, _, _ := strings.Cut(cidr, "/")
 	var kind string
@@ -267,13 +267,13 @@ func checkHostAddress6(cidr string) error {
 		kind = "LOOPBACK"
 	case ip.IsUnspecified():
 		kind = "UNSPECIFIED"
-	default: // Others, none, and what the schema has refused.
+	default: // Others, none, and values that the schema has rejected.
 		return nil
 	}
 	return apierr.Param("address", "%s with type '%s', cannot be used as host IPv6 address.", address, kind)
 }
 
-// checkBeside checks what an interface must not have in common with another one.
+// checkBeside checks that two interfaces have no conflicting settings.
 func checkBeside(c *engine.Call, other *state.Interface) error {
 	switch {
 	case c.Has("gateway") && other.Gateway != "":
@@ -292,7 +292,7 @@ func checkBeside(c *engine.Call, other *state.Interface) error {
 	return nil
 }
 
-// stage changes the interfaces as they wait to be applied. What cannot be written changes nothing.
+// stage changes the staged interfaces. If they cannot be written, nothing is changed.
 func stage(c *engine.Call, change func(map[string]*state.Interface) error) (any, error) {
 	n := c.State.Nodes[c.Node]
 	list := make(map[string]*state.Interface, len(n.Networks()))
@@ -337,7 +337,7 @@ func createInterface(c *engine.Call) (any, error) {
 	})
 }
 
-// joinSwitch makes what is created for an Open vSwitch bridge a port of it.
+// joinSwitch adds an interface that is created for an Open vSwitch bridge to the bridge's ports.
 func joinSwitch(list map[string]*state.Interface, i *state.Interface) error {
 	if i.Type != "OVSIntPort" && i.Type != "OVSBond" {
 		return nil
@@ -382,21 +382,21 @@ func deleteInterface(c *engine.Call) (any, error) {
 			bridge.Options["ovs_ports"] = strings.Join(ports, " ")
 		}
 		delete(list, name)
-		if i.Type == "eth" || i.Type == "OVSPort" { // The card is still there.
+		if i.Type == "eth" || i.Type == "OVSPort" { // The network card still exists.
 			list[name] = &state.Interface{Name: name, Type: "eth", Options: map[string]string{}, Priority: i.Priority}
 		}
 		return nil
 	})
 }
 
-// revertNetwork forgets the changes that wait.
+// revertNetwork discards the staged changes.
 func revertNetwork(c *engine.Call) (any, error) {
 	n := c.State.Nodes[c.Node]
 	n.PendingInterfaces, n.StagedLines = nil, nil
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// applyNetwork puts the changes that wait into force.
+// applyNetwork applies the staged changes.
 func applyNetwork(c *engine.Call) (any, error) {
 	node := c.Node
 	return c.Spawn("srvreload", "networking", func(w *engine.Worker) error {

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// release returns the versions of a release.
+// release returns the version information of a release.
 func release(st *state.State) map[string]any {
 	if st.Version == "8.4" {
 		return map[string]any{"release": "8.4", "version": "8.4.21", "repoid": "2606ac850d46da29"}

@@ -74,8 +74,8 @@ func wantsTask(c *engine.Call, t *state.Task) bool {
 	return false
 }
 
-// seesTask reports whether a node's list shows the caller a task without a privilege. PVE compares running tasks by the whole name of
-// who started them, so that a user does not see those of the user's tokens.
+// seesTask reports whether a node's list shows the caller a task without a privilege. PVE compares the full name of the user who started a running task,
+// so users do not see the running tasks of their tokens.
 func seesTask(c *engine.Call, t *state.Task) bool {
 	if t.Running() {
 		return t.User == string(c.Who)
@@ -83,7 +83,7 @@ func seesTask(c *engine.Call, t *state.Task) bool {
 	return t.Belongs(c.Who)
 }
 
-// wantedTask finds the task that a call names; tasks of others need a privilege.
+// wantedTask returns the task of a call. Tasks of others require a privilege.
 func wantedTask(c *engine.Call, privilege string) (*state.Task, error) {
 	upid := c.Str("upid")
 	if !regexp.MustCompile(`^UPID:[a-zA-Z0-9.-]+:[0-9A-F]{8}:[0-9A-F]{8,9}:[0-9A-F]{8}:[^:\s]+:[^:\s]*:[^:\s]+:$`).MatchString(upid) {
@@ -133,7 +133,7 @@ func taskLog(c *engine.Call) (any, error) {
 	return engine.Page{Data: out, Total: len(t.Log)}, nil
 }
 
-// noLog returns the answer for a task without a log: 8.4 forgets the list around it.
+// noLog returns the answer for a task without a log. 8.4 returns it without the enclosing list.
 func noLog(c *engine.Call) any {
 	line := map[string]any{"n": 1, "t": "unable to open file - No such file or directory"}
 	if c.State.Version == "8.4" {

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// agentCommand answers a command of the guest agent once it is sure that the agent runs.
+// agentCommand answers a command of the guest agent after it has checked that the agent is running.
 func agentCommand(answer func(*engine.Call, *state.Guest) any) engine.Handler {
 	return func(c *engine.Call) (any, error) {
 		g, err := c.Guest()
@@ -49,7 +49,7 @@ func always(answer any) func(*engine.Call, *state.Guest) any {
 	return func(*engine.Call, *state.Guest) any { return answer }
 }
 
-// agentAnswers returns what the agent answers to its commands.
+// agentAnswers returns the answers of the agent to its commands.
 func agentAnswers() map[string]func(*engine.Call, *state.Guest) any {
 	return map[string]func(*engine.Call, *state.Guest) any{
 		"ping": agentPing, "network-get-interfaces": agentInterfaces, "get-host-name": agentHostname, "get-osinfo": agentOS,
@@ -62,7 +62,7 @@ func agentAnswers() map[string]func(*engine.Call, *state.Guest) any {
 	}
 }
 
-// agentCommands returns the methods that run one command of the agent each.
+// agentCommands returns the methods that each run one command of the agent.
 func agentCommands(guest string) map[string]engine.Handler {
 	out := map[string]engine.Handler{}
 	for name, answer := range agentAnswers() {
@@ -85,7 +85,7 @@ func agentCPUs(c *engine.Call, g *state.Guest) any {
 	return out
 }
 
-// agentInfo lists the commands that the agent knows.
+// agentInfo lists the commands that the agent supports.
 func agentInfo(*engine.Call, *state.Guest) any {
 	commands := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(agentAnswers())) {
@@ -98,7 +98,7 @@ func agentFrozen(_ *engine.Call, g *state.Guest) any {
 	return map[bool]string{true: "frozen", false: "thawed"}[g.Frozen]
 }
 
-// agentFreeze freezes the guest's file system, or thaws it, and tells how many it were.
+// agentFreeze freezes or thaws the guest's file systems, and returns their number.
 func agentFreeze(freeze bool) func(*engine.Call, *state.Guest) any {
 	return func(_ *engine.Call, g *state.Guest) any {
 		changed := schema.Flag(g.Frozen != freeze)
@@ -151,7 +151,7 @@ func agentIndex(*engine.Call) (any, error) {
 	return out, nil
 }
 
-// agentShutdown makes the guest's system power off, which takes its time.
+// agentShutdown powers off the guest's system, which takes some time.
 func agentShutdown(c *engine.Call) (any, error) {
 	g, err := c.Guest()
 	if err == nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// runningAgent finds a guest whose agent answers.
+// runningAgent returns a guest whose agent answers.
 func runningAgent(c *engine.Call) (*state.Guest, error) {
 	g, err := c.Guest()
 	if err != nil {
@@ -59,7 +59,7 @@ func agentExec(c *engine.Call) (any, error) {
 	return map[string]any{"pid": c.State.Sequence}, nil
 }
 
-// program returns what a program of the guest does.
+// program returns the result of a program in the guest.
 func program(c *engine.Call, g *state.Guest, name string, args []string) (state.Process, bool) {
 	switch path.Base(name) {
 	case "echo":
@@ -82,7 +82,7 @@ func program(c *engine.Call, g *state.Guest, name string, args []string) (state.
 	return state.Process{}, false
 }
 
-// agentExecStatus returns how a program ended; the agent tells it once.
+// agentExecStatus returns the result of a program. The agent returns it only once.
 func agentExecStatus(c *engine.Call) (any, error) {
 	g, err := runningAgent(c)
 	if err != nil {
@@ -114,7 +114,7 @@ func agentLegacy(c *engine.Call) (any, error) {
 	return map[string]any{"result": answer(c, g)}, nil
 }
 
-// agentSetPassword takes a password, which nobody logs in with.
+// agentSetPassword accepts a password, which is not used.
 func agentSetPassword(c *engine.Call) (any, error) {
 	if _, err := runningAgent(c); err != nil {
 		return nil, err

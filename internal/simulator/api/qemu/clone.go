@@ -120,7 +120,7 @@ func copyDrives(w *engine.Worker, cl *guest.CloneRequest, p *guest.ClonePlan, ma
 	return nil
 }
 
-// copyTime returns how long the copy of a disk takes, with a limit of its rate in KiB/s if there is one.
+// copyTime returns how long the copy of a disk takes, including a limit of its rate in KiB/s.
 func copyTime(w *engine.Worker, cl *guest.CloneRequest, d guest.Drive) time.Duration {
 	out := w.Engine.Duration("copydisk")
 	if size, ok := schema.ParseSize(d["size"]); ok && cl.Limit > 0 {
@@ -129,7 +129,7 @@ func copyTime(w *engine.Worker, cl *guest.CloneRequest, d guest.Drive) time.Dura
 	return out
 }
 
-// link makes a linked copy of a drive, for which its storage is locked.
+// link creates a linked copy of a drive while its storage is locked.
 func link(w *engine.Worker, d guest.Drive, fn func() error) error {
 	return w.WithStorage(guest.StorageOf(d.File()), func() error {
 		if err := w.PauseFor("link"); err != nil {
@@ -139,7 +139,7 @@ func link(w *engine.Worker, d guest.Drive, fn func() error) error {
 	})
 }
 
-// copyOne makes a volume, fills it, and puts it into the configuration when it is complete.
+// copyOne creates a volume, fills it, and adds it to the configuration when it is complete.
 func copyOne(w *engine.Worker, cl *guest.CloneRequest, p *guest.ClonePlan, key string, made *[]string) error {
 	d := p.Drives[key]
 	var value guest.Drive

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// getCloudInit compares what the cloud-init drive holds with the configuration.
+// getCloudInit compares the content of the cloud-init drive with the configuration.
 func getCloudInit(c *engine.Call) (any, error) {
 	g, err := c.Guest()
 	if err != nil {
@@ -92,7 +92,7 @@ func dumpCloudInit(c *engine.Call) (any, error) {
 	return fmt.Sprintf(meta, state.Digest([]byte(guest.UserData(g, false)+network))), nil
 }
 
-// configured yields the NICs of a guest that cloud-init configures, with their addresses.
+// configured calls fn for the NICs of a guest that cloud-init configures, with their addresses.
 func configured(c *engine.Call, g *state.Guest, fn func(nic int, mac string, addresses map[string]string)) {
 	for _, key := range slices.Sorted(maps.Keys(g.Config)) {
 		if config := g.Config[fmt.Sprintf("ipconfig%d", guest.Index(key))]; guest.IsNIC(key) && config != "" {
@@ -101,7 +101,7 @@ func configured(c *engine.Call, g *state.Guest, fn func(nic int, mac string, add
 	}
 }
 
-// configDrive returns the configuration of the network as config drives have it.
+// configDrive returns the configuration of the network in the format of config drives.
 func configDrive(c *engine.Call, g *state.Guest) string {
 	b := &strings.Builder{}
 	servers, domains := nameServers(c, g)

@@ -25,10 +25,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/random"
 )
 
-// cryptSalt is how many characters of salt PVE uses.
+// cryptSalt is the number of characters of PVE's salt.
 const cryptSalt = 8
 
-// HashedPassword returns a password as PVE keeps it for cloud-init: hashed with the method "$5$" of crypt(3), unless it already is.
+// HashedPassword returns a password as PVE stores it for cloud-init: hashed with the method "$5$" of crypt(3), unless it already is.
 func HashedPassword(password string) (string, error) {
 	if regexp.MustCompile(`^\$(?:[156]|2[ay])(\$.+){2}`).MatchString(password) {
 		return password, nil

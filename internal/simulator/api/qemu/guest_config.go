@@ -59,7 +59,7 @@ func postConfig(c *engine.Call) (any, error) {
 	})
 }
 
-// change reads the request and makes the checks that need no configuration.
+// change reads the request and performs the checks that do not depend on the configuration.
 func change(c *engine.Call) (*guest.Change, error) {
 	ch := &guest.Change{
 		VMID: c.VMID(), Set: map[string]string{}, Force: c.Flag("force"), SkipLock: c.Flag("skiplock"), Digest: c.Str("digest"),
@@ -104,7 +104,7 @@ func changeLine(c *engine.Call) string {
 	return fmt.Sprintf("update VM %d: %s", c.VMID(), strings.Join(parts, " "))
 }
 
-// readLists reads what to delete and to revert.
+// readLists reads the options to delete and to revert.
 func readLists(c *engine.Call, ch *guest.Change) error {
 	for _, key := range schema.SplitList(c.Str("revert")) {
 		if !c.Engine.ConfigOption(key) {
@@ -150,7 +150,7 @@ func checkChange(c *engine.Call, ch *guest.Change) error {
 	return nil
 }
 
-// tidyChange brings values into the form in which they are stored.
+// tidyChange converts values to the form in which they are stored.
 func tidyChange(c *engine.Call, ch *guest.Change) error {
 	for _, key := range c.Undefined {
 		return apierr.Errorf("unable to parse value of '%s' - got undefined value", key)

@@ -55,7 +55,7 @@ func createGuest(c *engine.Call) (any, error) {
 	return c.SpawnFor(cr.VMID, "qmcreate", func(w *engine.Worker) error { return create(w, cr) })
 }
 
-// claim takes a VMID by writing a configuration that holds nothing but a lock.
+// claim claims a VMID by writing a configuration that contains only a lock.
 func claim(c *engine.Call, vmid int, lock string) error {
 	if g := c.State.Taken(vmid); g != nil {
 		return apierr.Errorf("VM %d already exists on node '%s'", vmid, g.Node)
@@ -130,7 +130,7 @@ func mayCreate(c *engine.Call, a *guest.Access, cr *guest.Creation) error {
 	return apierr.Forbidden("")
 }
 
-// create runs the task that makes a VM.
+// create runs the task that creates a VM.
 func create(w *engine.Worker, cr *guest.Creation) error {
 	err := w.Locked(cr.VMID, engine.Exclusive, engine.BriefLockWait, func() error {
 		if err := w.PauseFor("qmcreate"); err != nil {
@@ -139,7 +139,7 @@ func create(w *engine.Worker, cr *guest.Creation) error {
 		return w.Do(func(st *state.State) error { return guest.Build(w.Op(st), cr) })
 	})
 	if err != nil {
-		return w.Do(func(st *state.State) error { // What has ended with its node removes nothing.
+		return w.Do(func(st *state.State) error { // A worker that ended with its node removes nothing.
 			delete(st.Guests, cr.VMID)
 			return apierr.Errorf("unable to create VM %d - %s", cr.VMID, err)
 		})

@@ -43,10 +43,10 @@ func guestStatus(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// listing is how long a node takes to list its guests: it looks which there are, and then reads the configuration of each.
+// listing is how long a node takes to list its guests. It first finds the guests, and then reads the configuration of each.
 const listing = 20 * time.Millisecond
 
-// vanished returns an error if a guest was removed or has left while the node lists its guests: the whole list fails then
+// vanished returns an error if a guest was removed or has left while the node lists its guests. In that case the whole list fails
 // (PVE::QemuServer::vmstatus).
 func vanished(c *engine.Call) error {
 	if c.Engine.Instant() {

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// migrateCheck returns where a guest could go and what would go with it.
+// migrateCheck returns the possible targets of a guest, and what would be migrated with it.
 func migrateCheck(c *engine.Call) (any, error) {
 	g, err := c.Guest()
 	if err == nil {
@@ -40,7 +40,7 @@ func migrateCheck(c *engine.Call) (any, error) {
 	allowed, refused, o := []string{}, map[string]any{}, c.Op()
 	for _, name := range slices.Sorted(maps.Keys(c.State.Nodes)) {
 		if name == g.Node {
-			continue // PVE asks nobody whether a node is there.
+			continue // PVE does not check whether a node is online.
 		}
 		if missing := guest.MissingStorages(o, g, name); len(missing) > 0 {
 			refused[name] = map[string]any{"unavailable_storages": missing}
@@ -52,7 +52,7 @@ func migrateCheck(c *engine.Call) (any, error) {
 		}
 		allowed = append(allowed, name)
 		if c.State.Version != "8.4" {
-			refused[name] = map[string]any{} // It lists all nodes, those without a reason too.
+			refused[name] = map[string]any{} // It lists all nodes, even those without a reason.
 		}
 	}
 	local := []map[string]any{}
@@ -74,7 +74,7 @@ func migrateCheck(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// localDisk returns what the check of a migration tells of a volume that only one node has.
+// localDisk returns the data of the migration check about a volume that only one node has.
 func localDisk(o *engine.Op, g *state.Guest, id string) map[string]any {
 	out := map[string]any{
 		"volid": id, "cdrom": 0, "is_attached": 0, "is_cloudinit": 0, "is_tpmstate": 0, "is_unused": 0, "is_vmstate": 0, "replicate": 1, "shared": 0,
@@ -98,7 +98,7 @@ func localDisk(o *engine.Op, g *state.Guest, id string) map[string]any {
 	return out
 }
 
-// describeVolume adds what the drives of a configuration tell of a volume. It reports whether one of them has it.
+// describeVolume adds the data about a volume from the drives of a configuration. It reports whether one of them has the volume.
 func describeVolume(o *engine.Op, g *state.Guest, out map[string]any, id string, config map[string]string) bool {
 	found := false
 	for key, value := range config {
@@ -113,7 +113,7 @@ func describeVolume(o *engine.Op, g *state.Guest, out map[string]any, id string,
 	return found
 }
 
-// describeDrive adds what a drive, now, pending or in a snapshot, tells of its volume.
+// describeDrive adds the data about its volume from a drive in force, pending or in a snapshot.
 func describeDrive(o *engine.Op, g *state.Guest, out map[string]any, key string, d guest.Drive) {
 	if guest.IsUnused(key) {
 		out["is_unused"] = 1
@@ -162,7 +162,7 @@ func migrateGuest(c *engine.Call) (any, error) {
 	})
 }
 
-// liveMigratable fails for a guest that runs and cannot be moved so.
+// liveMigratable fails for a running guest that cannot be migrated live.
 func liveMigratable(c *engine.Call, m *guest.Migration) error {
 	switch {
 	case !m.Online:
@@ -173,7 +173,7 @@ func liveMigratable(c *engine.Call, m *guest.Migration) error {
 	return nil
 }
 
-// targetStorages reads where disks are to go, and checks that they can.
+// targetStorages reads the target storages of disks, and checks them.
 func targetStorages(c *engine.Call, g *state.Guest, node string) (*guest.StorageMap, error) {
 	m, err := guest.ParseStorageMap(c.Str("targetstorage"))
 	if err != nil {
@@ -209,7 +209,7 @@ func targetStorages(c *engine.Call, g *state.Guest, node string) (*guest.Storage
 	return m, nil
 }
 
-// requestMove asks HA to move a guest; HA starts a task of its own a little later.
+// requestMove requests HA to move a guest. HA starts a separate task a little later.
 func requestMove(w *engine.Worker, m *guest.Migration) error {
 	w.Logf("Requesting HA migration for VM %d to node %s", m.VMID, m.Target)
 	return w.Do(func(st *state.State) error {
@@ -222,7 +222,7 @@ func requestMove(w *engine.Worker, m *guest.Migration) error {
 	})
 }
 
-// unlockThere ends a migration whose guest has arrived: it is still locked until all is tidied up.
+// unlockThere ends a migration whose guest has arrived. The guest stays locked until everything is cleaned up.
 func unlockThere(w *engine.Worker, vmid int) error {
 	lock := func(lock bool) func(*state.State) error {
 		return func(st *state.State) error {
@@ -246,7 +246,7 @@ func unlockThere(w *engine.Worker, vmid int) error {
 	return w.Do(lock(false))
 }
 
-// migrate runs the task that moves a VM. Whatever goes wrong is in its log; its end only says that it was aborted.
+// migrate runs the migration task of a VM. Its log contains all errors, and its exit status only that it was aborted.
 func migrate(w *engine.Worker, m *guest.Migration) error {
 	w.Logf("starting migration of VM %d to node '%s'", m.VMID, m.Target)
 	if err := w.Sleep(w.Engine.Duration("qmigrate") / 32); err != nil {

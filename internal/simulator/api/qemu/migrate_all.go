@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// evacuation is the work of moving the guests of a node to another one.
+// evacuation moves the guests of a node to another one.
 type evacuation struct {
 	node, target string
 	only         []string
@@ -36,7 +36,7 @@ type evacuation struct {
 	workers      int
 }
 
-// migrateAll moves the guests of a node, or those that are named, each by a task of its own.
+// migrateAll moves the guests of a node, or the named ones, each in a separate task.
 func migrateAll(c *engine.Call) (any, error) {
 	e := &evacuation{node: c.Node, target: c.Str("target"), only: schema.SplitList(c.Str("vms")), local: c.Flag("with-local-disks")}
 	if err := e.permitted(c); err != nil {
@@ -59,7 +59,7 @@ func migrateAll(c *engine.Call) (any, error) {
 	return c.Spawn("migrateall", "", e.run)
 }
 
-// permitted asks for VM.Migrate on everything, or on each guest that is named.
+// permitted requires VM.Migrate on everything, or on each named guest.
 func (e *evacuation) permitted(c *engine.Call) error {
 	err := c.State.Check(c.Who, "/", "VM.Migrate")
 	if err == nil || len(e.only) == 0 {
@@ -73,7 +73,7 @@ func (e *evacuation) permitted(c *engine.Call) error {
 	return nil
 }
 
-// run starts the migrations, so many at a time, and waits for them.
+// run starts the migrations, up to a number at the same time, and waits for them.
 func (e *evacuation) run(w *engine.Worker) error {
 	var vmids []int
 	w.Engine.Update(func(st *state.State) {
@@ -117,7 +117,7 @@ func (e *evacuation) run(w *engine.Worker) error {
 	return nil
 }
 
-// begin starts the migration of one guest, unless it cannot go. Its end is told to the channel.
+// begin starts the migration of one guest, unless it cannot be moved. The channel receives a value when it ends.
 func (e *evacuation) begin(w *engine.Worker, vmid int, ended chan<- struct{}) bool {
 	m := &guest.Migration{Node: e.node, VMID: vmid, Target: e.target, Local: e.local, Storages: &guest.StorageMap{}}
 	kind, body := "qmigrate", func(w *engine.Worker) error {
@@ -149,7 +149,7 @@ func (e *evacuation) begin(w *engine.Worker, vmid int, ended chan<- struct{}) bo
 	return true
 }
 
-// movable fails for a guest that could not be moved as it is.
+// movable fails for a guest that cannot be moved in its current state.
 func (e *evacuation) movable(o *engine.Op, g *state.Guest) error {
 	var reasons []string
 	if g.Power != state.Stopped && !e.local {

@@ -32,7 +32,7 @@ func statusAction(c *engine.Call, kind string, w func(*engine.Worker, int, bool)
 	return statusActionIf(c, func(*state.Guest) error { return nil }, kind, w)
 }
 
-// statusActionIf makes a further check of the running VM before the task.
+// statusActionIf performs another check of the running VM before the task.
 func statusActionIf(c *engine.Call, check func(*state.Guest) error, kind string, w func(*engine.Worker, int, bool) error) (any, error) {
 	if err := c.RootOnly("skiplock"); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func startGuest(c *engine.Call) (any, error) {
 	return c.SpawnFor(vmid, "qmstart", func(w *engine.Worker) error { return start(w, node, vmid, skipLock) })
 }
 
-// requestHA asks HA for a state; HA starts a task of its own a little later.
+// requestHA requests a state from HA. HA starts a separate task a little later.
 func requestHA(w *engine.Worker, vmid int, wanted string) error {
 	verb := map[string]string{"started": "start", "stopped": "stop"}[wanted]
 	w.Logf("Requesting HA %s for VM %d", verb, vmid)
@@ -75,7 +75,7 @@ func requestHA(w *engine.Worker, vmid int, wanted string) error {
 			return apierr.Errorf("command 'ha-manager set %s --state %s' failed: exit code 255", sid, wanted)
 		case h.Failed && wanted == "started":
 			return apierr.Errorf("command 'ha-manager set %s --state started' failed: exit code 255", sid)
-		case h.Failed: // HA lets the request be.
+		case h.Failed: // HA ignores the request.
 		case wanted == "started":
 			h.State = wanted
 			ha.Keep(w.Op(st))
@@ -239,13 +239,14 @@ func rebootGuest(c *engine.Call) (any, error) {
 		if err := end(w, e); err != nil {
 			return err
 		}
-		// The VM comes back after the task's end, started by the node itself: qm cleanup.
+		// The node itself starts the VM again after the task's end (qm cleanup).
 		w.SpawnAs(state.Root, e.Node, "qmstart", e.VMID, func(w *engine.Worker) error { return start(w, e.Node, e.VMID, false) })
 		return nil
 	})
 }
 
-// process makes a small change to a VM that runs on the task's node when its turn comes: a reset, a pause. A migration may have taken it away.
+// process makes a small change, such as a reset or a pause, to a VM that is still running on the task's node once the lock is free. A migration may have
+// moved it away.
 func process(w *engine.Worker, kind string, vmid int, skipLock bool, fn func(*engine.Op, *state.Guest) error) error {
 	return w.Locked(vmid, engine.Exclusive, engine.ConfigLockWait, func() error {
 		if err := w.PauseFor(kind); err != nil {
@@ -307,7 +308,7 @@ func suspendToDisk(c *engine.Call) (any, error) {
 	})
 }
 
-// resumeGuest lets a paused VM go on; one whose memory is on disk starts.
+// resumeGuest resumes a paused VM, or starts one whose memory is on disk.
 func resumeGuest(c *engine.Call) (any, error) {
 	if err := c.RootOnly("nocheck"); err != nil {
 		return nil, err
@@ -328,7 +329,7 @@ func resumeGuest(c *engine.Call) (any, error) {
 	})
 }
 
-// sendKey presses keys, which nobody looks at.
+// sendKey accepts keys, which are ignored.
 func sendKey(c *engine.Call) (any, error) {
 	if err := c.RootOnly("skiplock"); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
 )
 
-// machines lists the types and versions of machines that the nodes' QEMU has.
+// machines lists the machine types and versions of the nodes' QEMU.
 func machines(c *engine.Call) (any, error) {
 	out := []map[string]any{}
 	add := func(version, changes string) {

@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// reassignDisk gives a disk to another VM of the same node.
+// reassignDisk gives a disk to another VM on the same node.
 func reassignDisk(c *engine.Call) (any, error) {
 	r := &guest.Reassignment{
 		VMID: c.VMID(), Target: c.Num("target-vmid"), Key: c.Str("disk"), TargetKey: c.Str("target-disk"), Digest: c.Str("digest"),

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// checkArchive makes the checks of a backup that come before those of the options which replace its own.
+// checkArchive performs the checks of a backup that precede those of the options which override its own.
 func checkArchive(c *engine.Call, a *guest.Access, cr *guest.Creation) error {
 	for _, key := range slices.Sorted(maps.Keys(cr.Options)) {
 		if guest.IsDrive(key) {
@@ -69,7 +69,7 @@ func mayRestore(c *engine.Call, storage string, v *state.Volume) error {
 	return c.State.Check(c.Who, state.VMPath(v.VMID), "VM.Backup")
 }
 
-// restoreGuest makes a VM from a backup, or puts one back that exists.
+// restoreGuest creates a VM from a backup, or restores an existing one.
 func restoreGuest(c *engine.Call, cr *guest.Creation) (any, error) {
 	r := &guest.Restoration{Creation: cr, Archive: c.Str("archive"), Force: c.Flag("force"), Unique: c.Flag("unique")}
 	g := c.State.Guests[cr.VMID]
@@ -87,7 +87,7 @@ func restoreGuest(c *engine.Call, cr *guest.Creation) (any, error) {
 	return c.SpawnFor(cr.VMID, "qmrestore", func(w *engine.Worker) error { return restore(w, r) })
 }
 
-// restore runs the task that makes a VM from a backup. One that fails leaves the VM as it is then.
+// restore runs the task that creates a VM from a backup. If it fails, the VM stays in its current state.
 func restore(w *engine.Worker, r *guest.Restoration) error {
 	err := w.Locked(r.VMID, engine.Exclusive, engine.BriefLockWait, func() error {
 		if err := w.Do(func(st *state.State) error { return guest.BeginRestore(w.Op(st), r) }); err != nil {
@@ -111,8 +111,7 @@ func restore(w *engine.Worker, r *guest.Restoration) error {
 	return nil
 }
 
-// unfinished ends a restore that has failed: the lock goes, the rest of the VM stays. The
-// worker of a node that is lost does not even do that.
+// unfinished ends a failed restore: it removes the lock and leaves the rest of the VM. The worker of a lost node does not even remove the lock.
 func unfinished(w *engine.Worker, vmid int, err error) error {
 	done := w.Do(func(st *state.State) error {
 		if g := st.Guests[vmid]; g != nil && g.Config["lock"] == "create" {

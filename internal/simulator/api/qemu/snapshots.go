@@ -129,7 +129,7 @@ func createSnapshot(c *engine.Call) (any, error) {
 	})
 }
 
-// begin begins the work of a task on a guest. What is to fail fails before anything is done, and a task that fails takes its time all the same.
+// begin starts the work of a task on a guest. An error occurs before anything is done, but a failing task takes as long as a successful one.
 func begin(w *engine.Worker, kind, node string, vmid int, fn func(*engine.Op, *state.Guest) error) error {
 	if err := w.Sleep(0); err != nil {
 		return err
@@ -144,7 +144,7 @@ func begin(w *engine.Worker, kind, node string, vmid int, fn func(*engine.Op, *s
 	return failed
 }
 
-// withGuest changes a guest while its configuration is locked. A worker whose node is lost changes nothing any more.
+// withGuest changes a guest while its configuration is locked. A worker whose node is lost changes nothing.
 func withGuest(w *engine.Worker, node string, vmid int, fn func(*engine.Op, *state.Guest) error) error {
 	return w.Locked(vmid, engine.Exclusive, engine.ConfigLockWait, func() error {
 		return w.Do(func(st *state.State) error {
@@ -157,7 +157,7 @@ func withGuest(w *engine.Worker, node string, vmid int, fn func(*engine.Op, *sta
 	})
 }
 
-// snapshottable makes the checks that PVE 9 makes before the task of a snapshot.
+// snapshottable performs the checks of PVE 9 before the task of a snapshot.
 func snapshottable(c *engine.Call) error {
 	if c.State.Version == "8.4" {
 		return nil
@@ -183,7 +183,7 @@ func snapshottable(c *engine.Call) error {
 	return nil
 }
 
-// onGuest does the work of a task on an unlocked guest while its configuration is locked.
+// onGuest performs the work of a task on an unlocked guest while its configuration is locked.
 func onGuest(w *engine.Worker, kind, node string, vmid int, fn func(*engine.Op, *state.Guest) error) error {
 	return w.Locked(vmid, engine.Exclusive, engine.ConfigLockWait, func() error {
 		if err := w.PauseFor(kind); err != nil {
@@ -225,7 +225,7 @@ func rollbackSnapshot(c *engine.Call) (any, error) {
 	})
 }
 
-// inTwoSteps does the work of a task on a guest whose configuration says in between what is done. A task that ends there leaves it so.
+// inTwoSteps performs the work of a task on a guest whose configuration shows the operation in between. A task that ends in between leaves it like that.
 func inTwoSteps(w *engine.Worker, kind, node string, vmid int, first, second func(*engine.Op, *state.Guest) error) error {
 	if err := begin(w, kind, node, vmid, first); err != nil {
 		return err

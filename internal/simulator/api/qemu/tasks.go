@@ -21,7 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// spawnStart starts a task from within a task, that starts a VM.
+// spawnStart starts a task that starts a VM, from within another task.
 func spawnStart(w *engine.Worker, node string, vmid int) {
 	w.SpawnAs(state.Identity(w.Task.User), node, "qmstart", vmid, func(w *engine.Worker) error { return start(w, node, vmid, false) })
 }

@@ -29,8 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// show returns a zone or virtual network as the call asks for it: as it is configured, as it runs, or with what waits to be applied. It is
-// nil where there is none.
+// show returns a zone or virtual network in the form that the call asks for: the configured one, the running one, or with pending changes. It is nil if
+// there is none.
 func show(c *engine.Call, key, name string, list, applied state.Sections) map[string]any {
 	out := map[string]any{"type": "vnet"}
 	switch {
@@ -57,7 +57,7 @@ func show(c *engine.Call, key, name string, list, applied state.Sections) map[st
 	return out
 }
 
-// pending returns what runs of an object, and below it what waits: the new values, and "deleted" for options that go
+// pending returns the running values of an object, and below them the pending ones: new values, and "deleted" for removed options
 // (PVE::Network::SDN::pending_config).
 func pending(c *engine.Call, config, running map[string]string) map[string]any {
 	out, waiting, status := c.Typed(running), map[string]any{}, ""
@@ -87,7 +87,7 @@ func pending(c *engine.Call, config, running map[string]string) map[string]any {
 	return out
 }
 
-// names returns the objects that a list has, with those that are deleted and still run.
+// names returns the objects of a list, including deleted ones that are still running.
 func names(list, applied state.Sections) []string {
 	all := maps.Clone(list)
 	maps.Copy(all, applied)
@@ -123,7 +123,7 @@ func createZone(c *engine.Call) (any, error) {
 // evpnLine is the line of EvpnPlugin.pm that fails.
 const evpnLine = 354
 
-// checkZone checks what a zone names. No controller can be made here, and the built-in IPAM is the only one.
+// checkZone checks the references of a zone. No controller can be created here, and the built-in IPAM is the only one.
 func checkZone(c *engine.Call) error {
 	if ipam := c.Str("ipam"); ipam != "" && ipam != "pve" {
 		return errors.Errorf("400 Parameter verification failed.\nipam: %s not existing", ipam)
@@ -187,7 +187,7 @@ func createVNet(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// mayVNet checks the privileges on a virtual network, which is named by its zone too.
+// mayVNet checks the privileges on a virtual network, whose path includes its zone.
 func mayVNet(c *engine.Call, name string, privileges ...string) error {
 	vnet := c.State.SDN.VNets[name]
 	if vnet == nil {
@@ -207,7 +207,7 @@ func getVNet(c *engine.Call) (any, error) {
 	return nil, apierr.Errorf("sdn vnet object '%s' does not exist", name)
 }
 
-// updateVNet changes a virtual network; it always has a zone.
+// updateVNet changes a virtual network, which always has a zone.
 func updateVNet(c *engine.Call) (any, error) {
 	name, vnets := c.Str("vnet"), c.State.SDN.VNets
 	if err := mayVNet(c, name, "SDN.Allocate"); err != nil {
@@ -235,7 +235,7 @@ func deleteVNet(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// applySDN puts all changes into force and makes every node reload its network.
+// applySDN applies all changes and makes every node reload its network.
 func applySDN(c *engine.Call) (any, error) {
 	return c.Spawn("reloadnetworkall", "", func(w *engine.Worker) error {
 		if err := w.PauseFor("reloadnetworkall"); err != nil {
@@ -248,7 +248,7 @@ func applySDN(c *engine.Call) (any, error) {
 	})
 }
 
-// clone copies the entries too, so that what runs stays as it is when one of them changes.
+// clone also copies the entries, so that the running configuration stays unchanged when one of them changes.
 func clone(list state.Sections) state.Sections {
 	out := state.Sections{}
 	for name, values := range list {

@@ -45,13 +45,13 @@ import (
 const (
 	// downloadTimeout limits how long a download may take.
 	downloadTimeout = 10 * time.Minute
-	// metadataTimeout limits how long a server may take to tell of a file.
+	// metadataTimeout limits how long a server may take to return the metadata of a file.
 	metadataTimeout = 10 * time.Second
-	// maxDownload is the size of the largest file that is taken.
+	// maxDownload is the maximum size of a file.
 	maxDownload = 1 << 30
 )
 
-// unreachable describes a server that cannot be reached: host with port, and why.
+// unreachable returns the host and port of a server that cannot be reached, and the reason.
 func unreachable(address string, err error) (host, why string) {
 	host = address
 	if u, parseErr := url.Parse(address); parseErr == nil {
@@ -72,7 +72,7 @@ func unreachable(address string, err error) (host, why string) {
 	return host, "No route to host"
 }
 
-// get fetches a file from the network of the simulator's host.
+// get downloads a file from the network of the simulator's host.
 func get(ctx context.Context, verb, address string, insecure bool) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, verb, address, nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func get(ctx context.Context, verb, address string, insecure bool) (*http.Respon
 	return client.Do(req)
 }
 
-// A transfer is a file that a node fetches into a storage.
+// A transfer is the download of a file to a storage by a node.
 type transfer struct {
 	storage        *state.Storage
 	content, name  string
@@ -97,7 +97,7 @@ type transfer struct {
 	insecure       bool
 }
 
-// downloadURL lets the node fetch a file into a storage.
+// downloadURL makes the node download a file to a storage.
 func downloadURL(c *engine.Call) (any, error) {
 	t, err := newTransfer(c)
 	if err != nil {
@@ -106,7 +106,7 @@ func downloadURL(c *engine.Call) (any, error) {
 	return c.Spawn("download", t.name, t.run)
 }
 
-// newTransfer checks what is checked before the task.
+// newTransfer performs the checks before the task.
 func newTransfer(c *engine.Call) (*transfer, error) {
 	t := &transfer{
 		content: c.Str("content"), name: fileName(c.Str("filename")), address: c.Str("url"),
@@ -126,10 +126,10 @@ func newTransfer(c *engine.Call) (*transfer, error) {
 	return t, checkName(t.content, t.name)
 }
 
-// path returns where the file is to lie.
+// path returns the final path of the file.
 func (t *transfer) path() string { return t.storage.FilePath(t.content, t.content+"/"+t.name) }
 
-// temporary returns where it lies until it is whole, which no list shows.
+// temporary returns the path of the file until it is complete. No list shows it.
 func (t *transfer) temporary(w *engine.Worker) string {
 	return fmt.Sprintf("%s.tmp_dwnl.%d", t.path(), w.Task.PID)
 }
@@ -166,7 +166,7 @@ func (t *transfer) run(w *engine.Worker) error {
 	return nil
 }
 
-// existing looks at a file that has the name already, which is never replaced.
+// existing checks for a file of the same name, which is never replaced.
 func (t *transfer) existing(w *engine.Worker) (there bool, err error) {
 	var v *state.Volume
 	_ = w.Do(func(st *state.State) error {
@@ -200,7 +200,7 @@ func (t *transfer) check(w *engine.Worker, file []byte) error {
 	return nil
 }
 
-// decompress decompresses the file. Of the methods that the schema takes, gz and bz2 are carried out.
+// decompress decompresses the file. Of the methods that the schema accepts, it supports gz and bz2.
 func (t *transfer) decompress(w *engine.Worker, file []byte) ([]byte, error) {
 	var from io.Reader
 	var err error
@@ -224,7 +224,7 @@ func (t *transfer) decompress(w *engine.Worker, file []byte) ([]byte, error) {
 	return out, nil
 }
 
-// keep puts the file where it belongs.
+// keep stores the file under its final name.
 func (t *transfer) keep(w *engine.Worker, file []byte) error {
 	return w.Do(func(st *state.State) error {
 		o := w.Op(st)
@@ -235,11 +235,11 @@ func (t *transfer) keep(w *engine.Worker, file []byte) error {
 	})
 }
 
-// wgetServer is the exit code of wget, which does the work on a node, for an error of the server. That it ends with an
-// empty line has PVE name the code; otherwise PVE names the last line.
+// wgetServer is the exit code of wget, which nodes use, for an error of the server. PVE reports the code because wget's last line is empty. Otherwise it
+// reports the last line.
 const wgetServer = 8
 
-// fetch fetches the file, with the lines that wget writes.
+// fetch downloads the file, and logs the lines of wget.
 func (t *transfer) fetch(w *engine.Worker) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(w.Ctx, downloadTimeout)
 	defer cancel()
@@ -286,10 +286,10 @@ func (t *transfer) unfetched(w *engine.Worker, err error) error {
 	return apierr.Errorf("download failed: Connecting to %s... failed: %s.", host, why)
 }
 
-// lineBytes is how much of a file a line of wget's stands for.
+// lineBytes is the part of a file for which wget logs one line.
 const lineBytes = 32 << 20
 
-// readLogged reads a body. Of a large one each line says how far it is.
+// readLogged reads a body. It logs the progress of a large one.
 func readLogged(w *engine.Worker, resp *http.Response) ([]byte, error) {
 	var file bytes.Buffer
 	for {
@@ -312,7 +312,7 @@ func readLogged(w *engine.Worker, resp *http.Response) ([]byte, error) {
 	}
 }
 
-// urlMetadata asks a server for the name, size and type of a file.
+// urlMetadata requests the name, size and type of a file from a server.
 func urlMetadata(c *engine.Call) (any, error) {
 	address, parent := c.Str("url"), c.Engine.Ctx
 	return engine.Outside(func() (any, error) {
@@ -331,7 +331,7 @@ func urlMetadata(c *engine.Call) (any, error) {
 	}), nil
 }
 
-// describeFile reads what a server tells of a file.
+// describeFile returns the metadata of a file from a server's answer.
 func describeFile(resp *http.Response) map[string]any {
 	out := map[string]any{}
 	if resp.ContentLength >= 0 {

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/random"
 )
 
-// checkFile checks what was uploaded against its checksum, and images to import against the format that their name tells.
+// checkFile compares an uploaded file with its checksum, and images for import with the format in their names.
 func checkFile(content, name string, file []byte, algorithm, checksum string) error {
 	if algorithm != "" {
 		if sum := checksumOf(algorithm, file); sum != strings.ToLower(checksum) {

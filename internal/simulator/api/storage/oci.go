@@ -49,14 +49,14 @@ const (
 	dockerSimple = "application/vnd.docker.distribution.manifest.v2+json"
 )
 
-// A pull is an OCI image that a node fetches from a registry into a storage, as skopeo does it.
+// A pull is the download of an OCI image from a registry to a storage by a node, like skopeo's.
 type pull struct {
 	storage   *state.Storage
 	reference string
 	name      string
 }
 
-// pullOCI lets the node fetch an OCI image into a storage, as a container template.
+// pullOCI makes the node pull an OCI image to a storage, as a container template.
 func pullOCI(c *engine.Call) (any, error) {
 	s, err := c.State.EnabledStorage(c.Str("storage"), c.Node)
 	if err != nil {
@@ -81,7 +81,7 @@ func pullOCI(c *engine.Call) (any, error) {
 
 func (p *pull) volume() string { return "vztmpl/" + p.name }
 
-// run runs the task. The file has another name, which no list shows, until it is whole.
+// run runs the task. Until the file is complete, it has another name that no list shows.
 func (p *pull) run(w *engine.Worker) error {
 	if err := w.PauseFor("ociregistrypull"); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (p *pull) run(w *engine.Worker) error {
 	return apierr.Errorf("command 'skopeo copy docker://%s oci-archive:%s' failed: exit code 1", p.reference, temporary)
 }
 
-// copy copies the image out of the registry, as an archive.
+// copy downloads the image from the registry as an archive.
 func (p *pull) copy(w *engine.Worker) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(w.Ctx, downloadTimeout)
 	defer cancel()
@@ -137,7 +137,7 @@ func (p *pull) copy(w *engine.Worker) ([]byte, error) {
 	return ociArchive(manifest, kind, blobs)
 }
 
-// An ociPart is what a manifest or an index names by its digest.
+// An ociPart is an object that a manifest or an index references by its digest.
 type ociPart struct {
 	Digest   string `json:"digest"`
 	Platform struct {
@@ -146,11 +146,11 @@ type ociPart struct {
 	} `json:"platform"`
 }
 
-// A registry has an image: the repository of a host, and the tag.
+// A registry is the repository of an image on a host, and the tag.
 type registry struct{ scheme, host, path, tag string }
 
-// registryOf returns the registry of a reference. One without a host is of Docker's registry. Those on the host of the simulator itself are
-// asked without TLS, as a node asks those that its registries.conf calls insecure.
+// registryOf returns the registry of a reference. A reference without a host is one of Docker's registry. Registries on the host of the simulator itself
+// are used without TLS, like those that a node's registries.conf marks as insecure.
 func registryOf(reference string) registry {
 	i := strings.LastIndex(reference, ":")
 	r := registry{scheme: "https", host: "registry-1.docker.io", path: reference[:i], tag: reference[i+1:]}
@@ -169,10 +169,10 @@ func registryOf(reference string) registry {
 	return r
 }
 
-// String names the repository.
+// String returns the name of the repository.
 func (r registry) String() string { return r.host + "/" + r.path }
 
-// get reads what the registry has at a path of the repository.
+// get reads a path of the repository.
 func (r registry) get(ctx context.Context, what string, accept ...string) ([]byte, string, error) {
 	address := r.scheme + "://" + r.host + "/v2/" + path.Join(r.path, what)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -221,7 +221,7 @@ func (r registry) manifest(ctx context.Context) (text []byte, kind string, err e
 	return nil, "", errors.Errorf("no image found in image index for architecture %q, variant %q, OS %q", "amd64", "", "linux")
 }
 
-// blob returns the blob of the repository, which has to have its digest.
+// blob returns a blob of the repository, and checks its digest.
 func (r registry) blob(ctx context.Context, digest string) ([]byte, error) {
 	text, _, err := r.get(ctx, "blobs/"+digest)
 	if err == nil && digestOf(text) != digest {

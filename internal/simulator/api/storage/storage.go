@@ -38,7 +38,7 @@ func storageStatus(c *engine.Call, s *state.Storage) map[string]any {
 		"active": 0, "total": int64(0), "used": int64(0), "avail": int64(0),
 	}
 	if s.Disabled || !s.StorageOn(c.Node) {
-		return out // Nobody looks at it.
+		return out // It is not used.
 	}
 	used := volume.Used(c.Op(), s, c.Node)
 	out["enabled"], out["active"], out["total"], out["used"], out["avail"] = 1, 1, s.Total, used, s.Total-used
@@ -101,7 +101,7 @@ func compareKeys(a, b state.VolumeKey) int {
 	return strings.Compare(a.Storage+a.Node+":"+a.Name, b.Storage+b.Node+":"+b.Name)
 }
 
-// wantsVolume applies the filters of a list. The filter by VM lets files to import and snippets pass, which belong to none.
+// wantsVolume applies the filters of a list. The filter by VM does not exclude files for import and snippets, which belong to no VM.
 func wantsVolume(c *engine.Call, v *state.Volume) bool {
 	if c.Has("content") && !slices.Contains(schema.SplitList(c.Str("content")), v.Content) {
 		return false
@@ -142,7 +142,7 @@ func show(v *state.Volume, key state.VolumeKey) map[string]any {
 	return out
 }
 
-// attributesInList returns what lists show of a backup: only the first line of the notes that lie beside a file.
+// attributesInList returns the attributes of a backup in lists. They contain only the first line of notes in a separate file.
 func attributesInList(v *state.Volume) map[string]any {
 	out := map[string]any{}
 	if notes := v.Notes; notes != "" {
@@ -160,7 +160,7 @@ func attributesInList(v *state.Volume) map[string]any {
 	return out
 }
 
-// volumeID returns the volume that a call names, with or without its storage.
+// volumeID returns the volume of a call, with or without its storage.
 func volumeID(c *engine.Call) string {
 	id := c.Str("volume")
 	if !strings.Contains(id, ":") {
@@ -203,7 +203,7 @@ func mayUseBackup(c *engine.Call, storage string, owner int) error {
 	return c.State.Check(c.Who, state.VMPath(owner), "VM.Backup")
 }
 
-// setAttributes changes the notes of a backup, and whether it is protected.
+// setAttributes changes the notes of a backup and its protection.
 func setAttributes(c *engine.Call) (any, error) {
 	id := volumeID(c)
 	storage, name, _ := state.SplitVolume(id)
@@ -273,7 +273,7 @@ func deleteVolume(c *engine.Call) (any, error) {
 	})
 }
 
-// mayDelete wants more than who made a volume needs: backups alone may be removed with less.
+// mayDelete requires more privileges than the creation of a volume. Only backups can be removed with fewer.
 func mayDelete(c *engine.Call, s *state.Storage, content string, owner int) error {
 	if content != "backup" || owner == 0 {
 		return c.State.Check(c.Who, "/storage/"+s.ID, "Datastore.Allocate")
@@ -284,7 +284,7 @@ func mayDelete(c *engine.Call, s *state.Storage, content string, owner int) erro
 	return c.State.Check(c.Who, fmt.Sprintf("/vms/%d", owner), "VM.Backup")
 }
 
-// allocVolume makes an image outside of any configuration.
+// allocVolume creates an image outside of any configuration.
 func allocVolume(c *engine.Call) (any, error) {
 	s, err := c.State.EnabledStorage(c.Str("storage"), c.Node)
 	if err != nil {
@@ -321,14 +321,14 @@ func allocVolume(c *engine.Call) (any, error) {
 	return id, nil
 }
 
-// extensions returns the ends of the names of files that may come from outside, by content.
+// extensions returns the extensions of files that users may upload, by content.
 func extensions() map[string][]string {
 	return map[string][]string{
 		"iso": {".iso", ".img"}, "vztmpl": {".tar", ".tar.gz", ".tar.xz", ".tar.zst", ".tar.bz2"}, "import": {".qcow2", ".raw", ".vmdk", ".ova"},
 	}
 }
 
-// destination returns the node that a file is for. The node that took the request hands an upload on to it.
+// destination returns the target node of a file. The node that received an upload forwards it.
 func destination(c *engine.Call) string {
 	if node := c.Str("node"); c.State.Nodes[node] != nil {
 		return node
@@ -336,7 +336,7 @@ func destination(c *engine.Call) string {
 	return c.Node
 }
 
-// fileName returns what PVE makes of the name of a file (PVE::Storage::normalize_content_filename).
+// fileName returns PVE's normalised name of a file (PVE::Storage::normalize_content_filename).
 func fileName(given string) string {
 	given = strings.TrimSuffix(given, "\n")
 	name := []byte(given[strings.LastIndexAny(given, `/\`)+1:])
@@ -348,7 +348,7 @@ func fileName(given string) string {
 	return string(name)
 }
 
-// incoming returns where a file that comes from outside goes: the storage, its content and its name there.
+// incoming returns the target of an uploaded or downloaded file: the storage, its content and its name there.
 func incoming(c *engine.Call) (s *state.Storage, content, name string, err error) {
 	content, name = c.Str("content"), fileName(c.Str("filename"))
 	if s, err = c.State.EnabledStorage(c.Str("storage"), destination(c)); err != nil {
@@ -366,7 +366,7 @@ func incoming(c *engine.Call) (s *state.Storage, content, name string, err error
 	return s, content, name, nil
 }
 
-// checkName refuses extensions that the content does not have. Those of images to import count in lower case only.
+// checkName rejects extensions that the content does not allow. Those of images for import must be in lower case.
 func checkName(content, name string) error {
 	given, message := strings.ToLower(name), "wrong file extension"
 	if content == "import" {
@@ -379,7 +379,7 @@ func checkName(content, name string) error {
 	return nil
 }
 
-// uploadFile takes an ISO image, a container template or an image to import.
+// uploadFile accepts an ISO image, a container template or an image for import.
 func uploadFile(c *engine.Call) (any, error) {
 	s, content, name, err := incoming(c)
 	if err != nil {
@@ -410,7 +410,7 @@ func uploadFile(c *engine.Call) (any, error) {
 	})
 }
 
-// fetched returns a file that came from outside.
+// fetched returns the volume of an uploaded or downloaded file.
 func fetched(w *engine.Worker, content, name string, file []byte) *state.Volume {
 	return &state.Volume{
 		Content: content, Format: UploadFormat(content, name), Size: diskSize(name, file), Used: int64(len(file)), Data: file,
@@ -454,7 +454,7 @@ func getStorage(c *engine.Call) (any, error) {
 	return showStorage(c, s), nil
 }
 
-// showStorage returns a definition as the API tells it.
+// showStorage returns a definition as the API shows it.
 func showStorage(c *engine.Call, s *state.Storage) map[string]any {
 	out := map[string]any{"storage": s.ID, "type": s.Type, "content": strings.Join(s.Content, ","), "digest": storageDigest(c.State)}
 	for key, value := range s.Options {
@@ -468,7 +468,7 @@ func showStorage(c *engine.Call, s *state.Storage) map[string]any {
 		out["path"] = s.Path
 	}
 	for key, on := range map[string]bool{"shared": s.Shared, "disable": s.Disabled} {
-		if _, given := s.Options[key]; on || given { // What was given stays, also where it is the default.
+		if _, given := s.Options[key]; on || given { // A given value is kept, even if it is the default.
 			out[key] = schema.Flag(on)
 		}
 	}

@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// needed returns the options without which a storage of a type cannot be defined.
+// needed returns the options that a storage of a type requires.
 func needed(kind string) []string {
 	return map[string][]string{
 		"dir": {"path"}, "btrfs": {"path"}, "nfs": {"server", "export"}, "cifs": {"server", "share"}, "lvm": {"vgname"},
@@ -45,7 +45,7 @@ func needed(kind string) []string {
 // defaultSize is the size of storages that are defined while the simulator runs.
 const defaultSize = 100 << 30
 
-// defaultContent returns what a storage holds of whose content a definition says nothing.
+// defaultContent returns the content of a storage whose definition has none.
 func defaultContent(kind string) []string {
 	switch kind {
 	case "dir", "lvmthin", "zfspool", "btrfs":
@@ -58,7 +58,7 @@ func defaultContent(kind string) []string {
 	return []string{"images"}
 }
 
-// onNetwork reports whether all nodes see the same storage by its type.
+// onNetwork reports whether storages of a type are the same on all nodes.
 func onNetwork(kind string) bool {
 	return slices.Contains([]string{"nfs", "cifs", "rbd", "cephfs", "pbs", "iscsi", "glusterfs", "iscsidirect", "zfs"}, kind)
 }
@@ -110,7 +110,7 @@ func updateStorage(c *engine.Call) (any, error) {
 	return changed(c, s), nil
 }
 
-// setStorage takes over what a call says of a storage, secrets apart.
+// setStorage copies the options of a storage from a call, except secrets.
 func setStorage(c *engine.Call, s *state.Storage) {
 	if s.Options == nil {
 		s.Options = map[string]string{}
@@ -143,7 +143,7 @@ func setStorage(c *engine.Call, s *state.Storage) {
 	}
 }
 
-// changed returns the answer to a change; that of a backup server has what was made for it.
+// changed returns the answer to a change. That of a backup server includes what was generated for it.
 func changed(c *engine.Call, s *state.Storage) map[string]any {
 	out, made := map[string]any{"storage": s.ID, "type": s.Type}, map[string]any{}
 	if key := setKeys(c, s); key != "" {
@@ -155,8 +155,8 @@ func changed(c *engine.Call, s *state.Storage) map[string]any {
 	return out
 }
 
-// setKeys takes over the keys of a backup server, of which the definition only tells that they are there, and the encryption key's
-// fingerprint if it has one. It returns a key that was made on request: nobody can read it afterwards.
+// setKeys stores the keys of a backup server. The definition only shows that they exist, and the fingerprint of the encryption key if it has one. setKeys
+// returns a key that was generated on request, which cannot be read afterwards.
 func setKeys(c *engine.Call, s *state.Storage) (made string) {
 	if c.Has("master-pubkey") {
 		s.Options["master-pubkey"] = "1"

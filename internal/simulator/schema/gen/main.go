@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command gen writes the facts of one Proxmox VE version from its API description. Only names, types and limits are
-// kept; texts are not.
+// Command gen writes the facts of one Proxmox VE version from its API description. It only keeps names, types and limits, and no texts.
 package main
 
 import (
@@ -109,7 +108,7 @@ func line(w io.Writer, head string, fact any) error {
 	return errors.Wrap(err, "cannot write the facts")
 }
 
-// node is one path of the API description.
+// A node is one path of the API description.
 type node struct {
 	Path     string            `json:"path"`
 	Info     map[string]method `json:"info"`
@@ -126,7 +125,7 @@ type method struct {
 	Parameters parameters `json:"parameters"`
 }
 
-// parameters are those of a method, or a part of them: a part may depend on the value of one parameter.
+// parameters holds the parameters of a method, or a part of them. A part may depend on the value of one parameter.
 type parameters struct {
 	AdditionalProperties *int                `json:"additionalProperties"`
 	Properties           map[string]property `json:"properties"`
@@ -160,7 +159,7 @@ type property struct {
 type builder struct {
 	formats map[string]schema.Properties
 	methods []*schema.Method
-	// inline finds the name of a format that stands inline, by its facts.
+	// inline maps the facts of an inline format to its name.
 	inline map[string]string
 }
 
@@ -173,7 +172,7 @@ func (b *builder) walk(nodes []node) {
 	}
 }
 
-// alias names an inline format: the description refers to it by name elsewhere, and the named formats leave it out.
+// alias names an inline format. The description refers to it by name elsewhere, but the named formats lack it.
 func (b *builder) alias(name, path, parameter string) {
 	for _, m := range b.methods {
 		if m.Path == path && m.Verb == "POST" {
@@ -237,7 +236,7 @@ func (b *builder) property(name string, p property) *schema.Property {
 	return out
 }
 
-// format returns the name of a format; formats that stand inline get a name of their own.
+// format returns the name of a format. Inline formats get generated names.
 func (b *builder) format(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -261,11 +260,11 @@ func (b *builder) format(raw json.RawMessage) string {
 	return n
 }
 
-// goPattern turns a Perl pattern into one that Go's regexp takes: its group flags, open lower bounds and counts
-// beyond the limit of 1000 are spelled differently.
+// goPattern converts a Perl pattern to one that Go's regexp accepts: group flags, open lower bounds and counts beyond the limit of 1000 are written
+// differently.
 func goPattern(p string) string {
 	if p == "(?^:(;)*)" {
-		// The named formats simplify the pattern of CPU flags to something that matches none.
+		// The named formats simplify the pattern of CPU flags to one that matches none of them.
 		return `[+-][a-zA-Z0-9\-_.]+(;[+-][a-zA-Z0-9\-_.]+)*`
 	}
 	r := strings.NewReplacer("(?^:", "(?:", "(?^u:", "(?:", "(?^i:", "(?i:", "{,", "{0,", `\0`, `\x00`, "{0,4096}", "*")
@@ -305,7 +304,7 @@ func length(v any) *int {
 	return &n
 }
 
-// count returns how many keys an indexed parameter such as "net[n]" stands for. The description does not tell.
+// count returns the number of keys for which an indexed parameter such as "net[n]" stands. The description does not contain it.
 func count(name string) int {
 	base, ok := strings.CutSuffix(name, "[n]")
 	if !ok {
