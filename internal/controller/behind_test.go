@@ -36,8 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// TestBehindOurBack has what others do to a VM: it is brought back to what the
-// spec says, or a condition says why not.
+// TestBehindOurBack checks changes of others to a VM: it is changed back to what the spec says, or a condition explains why not.
 func TestBehindOurBack(t *testing.T) {
 	t.Parallel()
 	runAll(t, map[string]scenario{
@@ -58,7 +57,7 @@ func (w *world) tamper(change func(*simulator.Guest)) {
 	w.pve.Edit(func(s *simulator.State) { change(s.Guests[id]) })
 }
 
-// web is a client that trusts the cluster.
+// web returns a client that trusts the cluster.
 func (w *world) web() *http.Client {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(w.pve.CA())
@@ -67,7 +66,7 @@ func (w *world) web() *http.Client {
 	}}
 }
 
-// do makes a call as the provider's own user.
+// do makes a call as the provider's user.
 func (w *world) do(method, path string, form url.Values) {
 	w.Helper()
 	r, err := http.NewRequestWithContext(w.Context(), method, w.pve.URL()+"/api2/json"+path, strings.NewReader(form.Encode()))
@@ -208,7 +207,7 @@ func swapped(w *world) {
 	w.create(ubuntu())
 	w.ready()
 	ref := w.ref()
-	w.pve.Edit(func(s *simulator.State) { // At once: the provider is not to come between.
+	w.pve.Edit(func(s *simulator.State) { // In one step, so that the provider does not interfere.
 		theirs := *s.Guests[ref.VMID]
 		theirs.Config = map[string]string{"name": "theirs", "smbios1": "uuid=11111111-1111-4111-8111-111111111111"}
 		s.Guests[ref.VMID] = &theirs
@@ -239,7 +238,7 @@ func rolledBack(w *world) {
 	w.ready()
 }
 
-// TestOtherRequests has what a spec may ask for beside options of the VM.
+// TestOtherRequests checks what a spec may request in addition to options of the VM.
 func TestOtherRequests(t *testing.T) {
 	t.Parallel()
 	runAll(t, map[string]scenario{
@@ -484,7 +483,7 @@ func migrates(w *world) {
 	}
 }
 
-// grant the provider's user another role.
+// grant gives the provider's user another role.
 func (w *world) grant(path, role string) {
 	w.pve.Edit(func(s *simulator.State) {
 		s.ACL = append(s.ACL, simulator.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: role, Propagate: true})

@@ -36,7 +36,7 @@ func TestBootable(t *testing.T) {
 	})
 }
 
-// bootsNothing has a VM made without a source and without devices, and gives it a disk later.
+// bootsNothing creates a VM without a source and without devices, and gives it a disk later.
 func bootsNothing(w *world) {
 	w.create(v1alpha1.MachineParameters{Node: new("pve1")})
 	w.saysTogether()
@@ -60,7 +60,7 @@ func bootsNothing(w *world) {
 	w.finish()
 }
 
-// saysTogether waits until Ready says that there is nothing to boot from, and expects the same of Bootable in the same write.
+// saysTogether waits until Ready reports that there is nothing to boot from, and expects the same of Bootable in the same write.
 func (w *world) saysTogether() {
 	w.Helper()
 	late, states := time.After(slowest), w.states()

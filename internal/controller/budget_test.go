@@ -37,7 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// budgets of each life of a Machine.
+// budgets returns the budgets of the lives of a Machine.
 func budgets() map[string]scenario {
 	return map[string]scenario{
 		"image":    {reason: "Created from an image: create, look, start, look.", run: budgetOfImage},
@@ -54,8 +54,7 @@ func budgets() map[string]scenario {
 	}
 }
 
-// TestBudgets counts the calls that each life of a Machine costs, apart from what is
-// read for all Machines together.
+// TestBudgets counts the calls that each life of a Machine costs, except those that are made for all Machines together.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	all := budgets()
@@ -66,8 +65,8 @@ func TestBudgets(t *testing.T) {
 	runAll(t, all)
 }
 
-// leisurely is a provider whose time passes slowly: it looks again at what it has seen a
-// second ago before it acts on that, and a busy computer may need a second for anything.
+// leisurely returns options of a provider whose clock runs slowly. The provider reads data that is a second old again before it acts on it, and a
+// busy computer may need a second for anything.
 func leisurely(mgr ctrl.Manager) kind.Options {
 	begun, o := time.Now(), kindOptions(mgr)
 	o.Now = func() time.Time { return begun.Add(time.Since(begun) / 10) }
@@ -75,8 +74,7 @@ func leisurely(mgr ctrl.Manager) kind.Options {
 	return o
 }
 
-// shared are the paths that are read for all Machines together, whatever is about the
-// template, and what is asked of guests in the background.
+// shared reports whether a request is made for all Machines together, concerns the template, or asks a guest in the background.
 func shared(r simulator.Request) bool {
 	return slices.Contains([]string{
 		"/version", "/cluster/tasks", "/cluster/resources", "/cluster/log", "/cluster/status", "/access/permissions", "/access/ticket",
@@ -86,7 +84,7 @@ func shared(r simulator.Request) bool {
 		strings.Contains(r.Path, "/qemu/9000/")
 }
 
-// calls for the Machine so far.
+// calls returns the calls for the Machine so far.
 func (w *world) calls() []string {
 	var all []string
 	for _, r := range w.pve.Requests() {
@@ -97,7 +95,7 @@ func (w *world) calls() []string {
 	return all
 }
 
-// costs of what is done, until the Machine is ready again.
+// costs checks the number of calls that an operation costs, until the Machine is ready again.
 func (w *world) costs(most int, what string, do func()) {
 	w.Helper()
 	before := len(w.calls())
@@ -107,7 +105,7 @@ func (w *world) costs(most int, what string, do func()) {
 	}
 }
 
-// calm is a Machine whose guest has no agent to be asked.
+// calm is a Machine whose guest has no agent that could be asked.
 func calm() v1alpha1.MachineParameters {
 	p := ubuntu()
 	p.Agent = new(false)
@@ -145,7 +143,7 @@ func budgetOfResize(w *world) {
 
 func budgetOfHA(w *world) {
 	w.grant("/", "PVESysAdmin")
-	w.costs(16, "clone for HA, which starts it", func() { // HA's own tasks are signs.
+	w.costs(16, "clone for HA, which starts it", func() { // HA's tasks are signs of changes.
 		p := calm()
 		p.HighAvailability = &v1alpha1.MachineHighAvailability{}
 		w.create(p)
@@ -218,7 +216,7 @@ func budgetOfNothing(w *world) {
 	})
 }
 
-// budgetOfLooks asks for a reconcile of a VM without a sign of change, which is read for that, once for each request.
+// budgetOfLooks requests reconciles of a VM without a sign of change, which is read once for each request.
 func budgetOfLooks(w *world) {
 	w.create(calm())
 	w.ready()

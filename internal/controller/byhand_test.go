@@ -45,7 +45,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// TestByHand has what people do by hand to Machines, and to VMs more rarely.
+// TestByHand checks manual changes to Machines, and less often to VMs.
 func TestByHand(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
@@ -76,7 +76,7 @@ func TestByHand(t *testing.T) {
 	})
 }
 
-// annotate the Machine, which takes away what is not given.
+// reannotate replaces the annotations of the Machine, which removes those that are not given.
 func (w *world) reannotate(change func(map[string]string)) {
 	w.Helper()
 	w.eventually("the annotations are changed", func() bool {
@@ -92,7 +92,7 @@ func (w *world) reannotate(change func(map[string]string)) {
 	})
 }
 
-// keeps the one VM that it has.
+// keeps checks that the Machine keeps its only VM.
 func (w *world) keeps(uuid string) {
 	w.Helper()
 	if ours := w.ours(); !slices.Equal(ours, []int{10000}) || w.vm().Config["smbios1"] != uuid {
@@ -138,7 +138,7 @@ func stripped(w *world) {
 	w.finish()
 }
 
-// strippedEarly takes the annotations away while the VM is being made.
+// strippedEarly removes the annotations while the VM is being created.
 func strippedEarly(w *world) {
 	w.create(ubuntu())
 	w.eventually("the clone is known to be under way", func() bool {
@@ -282,7 +282,7 @@ func copied(w *world) {
 	}
 }
 
-// archive of a backup of the VM that somebody makes.
+// archive creates a backup of the VM manually, and returns its volume.
 func (w *world) archive() (volume string) {
 	w.Helper()
 	w.do(http.MethodPost, "/nodes/"+w.ref().Node+"/vzdump", url.Values{"vmid": {"10000"}, "storage": {"nfs"}, "mode": {"snapshot"}})
@@ -299,7 +299,7 @@ func (w *world) archive() (volume string) {
 	return volume
 }
 
-// restore the VM from a backup, in its place, while its Machine is paused.
+// restore restores the VM in place from a backup, while its Machine is paused.
 func (w *world) restore(options proxmox.Params) {
 	w.Helper()
 	options["archive"] = w.archive()
@@ -323,7 +323,7 @@ func restored(w *world) {
 	w.finish()
 }
 
-// overlaid has backups restored over the VM, of which the last one fails.
+// overlaid restores backups over the VM, the last of which fails.
 func overlaid(w *world) {
 	spec := ubuntu()
 	spec.RunStrategy = new("Halted")
@@ -378,7 +378,7 @@ func lockedAtDeletion(w *world) {
 	w.create(ubuntu())
 	w.ready()
 	n := len(w.writes())
-	// As by qm set, which the cluster's log tells: the VM is not read before its guest is asked to shut down unless something is told of it.
+	// This is what qm set does, which the cluster's log reports. The VM is not read before its guest is asked to shut down unless a change is reported.
 	if err := w.admin.Configure(w.Context(), w.ref(), proxmox.Change{Set: proxmox.Params{"lock": "backup"}}); err != nil {
 		w.Fatal(err)
 	}
@@ -469,7 +469,7 @@ func repointed(w *world) {
 	w.gone()
 }
 
-// lead the configuration to a cluster.
+// lead makes the configuration lead to a cluster.
 func (w *world) lead(to *simulator.Server) {
 	w.Helper()
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{
@@ -530,7 +530,7 @@ func together(w *world) {
 		}
 	}
 	w.eventually("the configuration is gone", func() bool {
-		for _, u := range w.usages() { // A look at the Machine makes another.
+		for _, u := range w.usages() { // A reconcile of the Machine creates another one.
 			if err := client.IgnoreNotFound(w.kube.Delete(w.Context(), u)); err != nil {
 				w.Fatal(err)
 			}
@@ -544,7 +544,7 @@ func together(w *world) {
 	}
 }
 
-// usages of the world's configuration.
+// usages returns the usages of the world's configuration.
 func (w *world) usages() []client.Object {
 	w.Helper()
 	var found []client.Object

@@ -40,7 +40,7 @@ func TestCDROMs(t *testing.T) {
 
 const installer = "local:iso/debian-13.1.0-amd64-netinst.iso"
 
-// example is what an example asks for.
+// example returns the spec in an example.
 func example(w *world, name string) v1alpha1.MachineParameters {
 	w.Helper()
 	b, err := os.ReadFile("../../examples/namespaced/" + name)
@@ -56,7 +56,7 @@ func example(w *world, name string) v1alpha1.MachineParameters {
 	return m.Spec.ForProvider
 }
 
-// drive reports whether a drive has a volume in it, and nothing pending.
+// drive reports whether a drive contains a volume, and has no pending change.
 func (w *world) drive(device, volume string) bool {
 	w.Helper()
 	v := w.vm()

@@ -55,9 +55,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// The operations on Machines that are under way at the same time while things
-// break: as many VMs are made from a template, started with another description,
-// and removed.
+// The number of operations on Machines that are in progress at the same time while components fail: VMs that are created from a template, started
+// with another description, and removed.
 const (
 	creations  = 80
 	changes    = 60
@@ -65,16 +64,16 @@ const (
 	operations = creations + changes + removals
 )
 
-// firstOld is the VMID of the first of the VMs that are there before.
+// firstOld is the VMID of the first of the existing VMs.
 const firstOld = 1000
 
-// Secrets that the chaos uses, which may be found nowhere.
+// Secrets of the test, which must not be found anywhere.
 const (
 	newToken    = "77777777-5ec2-4e75-8000-000000000001"
 	oldPassword = "crossplane"
 )
 
-// A shiftedClock is the real one, some time ahead.
+// A shiftedClock is the real clock, some time ahead.
 type shiftedClock struct {
 	mu    sync.Mutex
 	ahead time.Duration
@@ -94,8 +93,7 @@ func (c *shiftedClock) shift(d time.Duration) {
 	c.ahead += d
 }
 
-// A front is an endpoint before the cluster, whose certificate can be replaced
-// and that can be lost.
+// A front is an endpoint in front of the cluster, whose certificate can be replaced and that can be lost.
 type front struct {
 	net.Listener
 
@@ -129,7 +127,7 @@ func newFront(t *testing.T, pve *simulator.Server, certs *simulator.Certificates
 
 func (f *front) url() string { return "https://" + f.Addr().String() }
 
-// present a certificate from now on, and end all connections.
+// present replaces the certificate, and ends all connections.
 func (f *front) present(t *testing.T, certs *simulator.Certificates) {
 	t.Helper()
 	pair, err := tls.X509KeyPair(certs.Certificate, certs.Key)
@@ -152,7 +150,7 @@ func (f *front) serve() {
 	}
 }
 
-// pass a connection through.
+// pass forwards a connection.
 func (f *front) pass(in net.Conn) {
 	defer in.Close() //nolint:errcheck // It is over.
 	out, err := tls.Dial("tcp", f.to, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: f.roots})
@@ -173,7 +171,7 @@ func (f *front) pass(in net.Conn) {
 	f.mu.Unlock()
 }
 
-// hangUp ends all connections, whatever is under way on them.
+// hangUp ends all connections, whatever they are used for.
 func (f *front) hangUp() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,7 +180,7 @@ func (f *front) hangUp() {
 	}
 }
 
-// lose the endpoint.
+// lose ends the endpoint.
 func (f *front) lose() {
 	if err := f.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return
@@ -202,7 +200,7 @@ type chaos struct {
 	log     *logged
 }
 
-// logged is all that the provider logs, with debugging.
+// logged is the complete log of the provider, including debugging.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -271,7 +269,7 @@ func (c *chaos) certificates() *simulator.Certificates {
 	return certs
 }
 
-// provider is one that does much at once and tells everything.
+// provider returns options of a provider with high concurrency that logs everything.
 func (c *chaos) provider(mgr ctrl.Manager) kind.Options {
 	o := kindOptions(mgr)
 	o.MaxConcurrentReconciles = 20
@@ -293,7 +291,7 @@ func (c *chaos) provider(mgr ctrl.Manager) kind.Options {
 	return o
 }
 
-// machine of the population, by its number.
+// machine returns a Machine of the population, by its number.
 func (c *chaos) machine(n int, spec v1alpha1.MachineParameters) *cluster.Machine {
 	o := c.meta()
 	o.Name = fmt.Sprintf("%s-%03d", c.name, n)
@@ -303,7 +301,7 @@ func (c *chaos) machine(n int, spec v1alpha1.MachineParameters) *cluster.Machine
 	return m
 }
 
-// adopt the VMs that are there, as they are.
+// adopt adopts the existing VMs without changes.
 func (c *chaos) adopt() {
 	c.Helper()
 	for i := range changes + removals {
@@ -319,7 +317,7 @@ func (c *chaos) adopt() {
 	})
 }
 
-// operate on all Machines at once.
+// operate starts the operations on all Machines at the same time.
 func (c *chaos) operate() {
 	c.Helper()
 	for i := range max(creations, changes, removals) {
@@ -336,7 +334,7 @@ func (c *chaos) operate() {
 	}
 }
 
-// chaotic is what VMs that are changed say of themselves then.
+// chaotic is the new description of the VMs that are changed.
 const chaotic = "changed in the chaos"
 
 func (c *chaos) must(err error) {
@@ -346,7 +344,7 @@ func (c *chaos) must(err error) {
 	}
 }
 
-// until something holds; if it never does, the state of all Machines is shown.
+// until waits until holds returns true. If it never does, the state of all Machines is shown.
 func (c *chaos) until(what string, holds func() bool) {
 	c.Helper()
 	again, late := time.NewTicker(100*time.Millisecond), time.After(2*slowest)
@@ -360,7 +358,7 @@ func (c *chaos) until(what string, holds func() bool) {
 	}
 }
 
-// summary has how many Machines are in which state, and the configuration's.
+// summary returns how many Machines are in which state, and the state of the configuration.
 func (c *chaos) summary() string {
 	all, _ := c.machines()
 	states := map[string]int{}
@@ -375,7 +373,7 @@ func (c *chaos) summary() string {
 	return fmt.Sprintf("%d VMs, Machines %v\n%+v", len(c.ours()), states, pc.Status)
 }
 
-// machines that are, and how many of them are ready.
+// machines returns the Machines that exist, and how many of them are ready.
 func (c *chaos) machines() (all []cluster.Machine, ready int) {
 	c.Helper()
 	l := &cluster.MachineList{}
@@ -390,7 +388,7 @@ func (c *chaos) machines() (all []cluster.Machine, ready int) {
 	return l.Items, ready
 }
 
-// progress waits until so many operations have had their effect.
+// progress waits until n operations have had their effect.
 func (c *chaos) progress(n int) {
 	c.Helper()
 	c.until(fmt.Sprintf("%d operations are done", n), func() bool {
@@ -421,7 +419,7 @@ func (c *chaos) done() map[string]int {
 	return all
 }
 
-// update an object that the provider reads.
+// update updates an object that the provider reads.
 func (c *chaos) update(o client.Object) {
 	c.Helper()
 	if err := c.kube.Update(c.Context(), o); err != nil {
@@ -429,8 +427,7 @@ func (c *chaos) update(o client.Object) {
 	}
 }
 
-// replaceCA has the endpoints show certificates of another authority, of which
-// the provider learns later.
+// replaceCA makes the endpoints present certificates of another authority, which the provider receives later.
 func (c *chaos) replaceCA() {
 	c.Helper()
 	certs := c.certificates()
@@ -441,7 +438,7 @@ func (c *chaos) replaceCA() {
 	c.update(c.ca)
 }
 
-// useToken instead of the password.
+// useToken replaces the password by a token.
 func (c *chaos) useToken() {
 	c.Helper()
 	c.secret.Data = map[string][]byte{"tokenID": []byte(simulatortest.TestToken), "tokenSecret": []byte(simulatortest.TestSecret)}
@@ -449,7 +446,7 @@ func (c *chaos) useToken() {
 	c.update(c.secret)
 }
 
-// rotate the token: the old one ends, and the provider gets the new one later.
+// rotate rotates the token: the old one ends, and the provider gets the new one later.
 func (c *chaos) rotate() {
 	c.Helper()
 	c.pve.Edit(func(s *simulator.State) { s.Users["crossplane@pve"].Tokens["demo"].Secret = newToken })
@@ -457,8 +454,7 @@ func (c *chaos) rotate() {
 	c.update(c.secret)
 }
 
-// settle waits until all Machines are ready, and sees that nothing is lost and
-// nothing was done twice.
+// settle waits until all Machines are ready, and checks that nothing is lost and nothing was done twice.
 func (c *chaos) settle() {
 	c.Helper()
 	c.until("all Machines are ready or gone", func() bool {
@@ -485,7 +481,7 @@ func (c *chaos) settle() {
 	c.keepsSecrets()
 }
 
-// describedOnce sees that no change was made a second time.
+// describedOnce checks that no change was made a second time.
 func (c *chaos) describedOnce() {
 	c.Helper()
 	times := map[string]int{}
@@ -504,7 +500,7 @@ func (c *chaos) describedOnce() {
 	}
 }
 
-// keepsSecrets sees that nothing that the provider writes has a secret in it.
+// keepsSecrets checks that nothing that the provider writes contains a secret.
 func (c *chaos) keepsSecrets() {
 	c.Helper()
 	var b strings.Builder
@@ -533,7 +529,7 @@ func (c *chaos) keepsSecrets() {
 	}
 }
 
-// measured are all metrics, and those of the libraries.
+// measured writes all metrics, including those of the libraries.
 func (c *chaos) measured(to io.Writer) {
 	c.Helper()
 	for _, r := range []prometheus.Gatherer{c.metrics, ctrlmetrics.Registry} {
@@ -545,16 +541,15 @@ func (c *chaos) measured(to io.Writer) {
 	}
 }
 
-// TestChaos ends a ticket, changes from a password to a token and rotates that,
-// replaces the CA and loses the first endpoint while Machines are made, changed
-// and removed: each operation is done all the same, and once.
+// TestChaos ends a ticket, changes from a password to a token and rotates that, replaces the CA and loses the first endpoint while Machines are
+// created, changed and removed, and checks that each operation is nevertheless done, and once.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	c := newChaos(t, "chaos", map[string]string{"username": "crossplane@pve", "password": oldPassword})
 	c.adopt()
 	c.operate()
 	c.progress(operations / 10)
-	c.clock.shift(3 * time.Hour) // A ticket lives for two.
+	c.clock.shift(3 * time.Hour) // A ticket is valid for two hours.
 	c.progress(operations / 5)
 	c.useToken()
 	c.progress(operations * 2 / 5)

@@ -43,8 +43,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// clusterScenarios are about clusters and nodes, the same in both scopes and
-// with both releases of PVE.
+// clusterScenarios returns scenarios about clusters and nodes, the same in both scopes and with both releases of PVE.
 func clusterScenarios() map[string]scenario {
 	return map[string]scenario{
 		"cluster":  {reason: "A cluster shows what it has and lacks.", run: clusterShown},
@@ -68,7 +67,7 @@ func TestClustersAndNodes(t *testing.T) {
 	runVersions(t, clusterScenarios())
 }
 
-// inNamespace reports whether the world is about the namespaced kinds.
+// inNamespace reports whether the world uses the namespaced kinds.
 func (w *world) inNamespace() bool {
 	_, ok := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{Credentials: v1alpha1.ProviderCredentials{
 		SecretRef: &v1alpha1.SecretOptionalKeyReference{},
@@ -76,7 +75,7 @@ func (w *world) inNamespace() bool {
 	return ok
 }
 
-// cluster to be, which uses the world's provider configuration.
+// cluster returns a cluster to create, which uses the world's provider configuration.
 func (w *world) cluster(name string, spec v1alpha1.ProxmoxClusterParameters) pvecluster.Cluster {
 	o := w.meta()
 	o.Name += name
@@ -91,7 +90,7 @@ func (w *world) cluster(name string, spec v1alpha1.ProxmoxClusterParameters) pve
 	return c
 }
 
-// node to be, which uses the world's provider configuration.
+// node returns a node to create, which uses the world's provider configuration.
 func (w *world) node(name string, spec v1alpha1.ProxmoxNodeParameters) node.Node {
 	o := w.meta()
 	o.Name += name
@@ -106,7 +105,7 @@ func (w *world) node(name string, spec v1alpha1.ProxmoxNodeParameters) node.Node
 	return n
 }
 
-// make a resource, and remove it at the end.
+// make creates a resource, and removes it at the end.
 func (w *world) make(mg resource.Managed) {
 	w.Helper()
 	if err := w.kube.Create(w.Context(), mg); err != nil {
@@ -114,7 +113,7 @@ func (w *world) make(mg resource.Managed) {
 	}
 }
 
-// show a resource as it is now.
+// show reads the present state of a resource.
 func (w *world) show(mg resource.Managed) bool {
 	w.Helper()
 	err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(mg), mg)
@@ -149,7 +148,7 @@ func described(mg resource.Managed) string {
 	return b.String()
 }
 
-// well waits until a resource is ready and as its present spec wants it.
+// well waits until a resource is ready and matches its present spec.
 func (w *world) well(mg resource.Managed) {
 	w.Helper()
 	w.becomes(mg, "ready", func() bool {
@@ -158,7 +157,7 @@ func (w *world) well(mg resource.Managed) {
 	})
 }
 
-// waitNotReady waits until a resource is not ready for a reason, and says so.
+// waitNotReady waits until a resource is not ready for a reason, with these parts of the message.
 func (w *world) waitNotReady(mg resource.Managed, r xpv2.ConditionReason, parts ...string) {
 	w.Helper()
 	w.becomes(mg, string(r)+" "+strings.Join(parts, ", "), func() bool {
@@ -168,7 +167,7 @@ func (w *world) waitNotReady(mg resource.Managed, r xpv2.ConditionReason, parts 
 	})
 }
 
-// edit the spec of a resource.
+// edit edits the spec of a resource.
 func (w *world) edit(mg resource.Managed, change func()) {
 	w.Helper()
 	w.becomes(mg, "edited", func() bool {
@@ -181,7 +180,7 @@ func (w *world) edit(mg resource.Managed, change func()) {
 	})
 }
 
-// remove a resource and wait until it has gone.
+// remove removes a resource and waits until it no longer exists.
 func (w *world) remove(mg resource.Managed) {
 	w.Helper()
 	if err := w.kube.Delete(w.Context(), mg); err != nil {
@@ -190,14 +189,14 @@ func (w *world) remove(mg resource.Managed) {
 	w.eventually(mg.GetName()+" is gone", func() bool { return !w.show(mg) })
 }
 
-// promote the provider's user to one who may change options.
+// promote allows the provider's user to change options.
 func (w *world) promote() {
 	w.pve.Edit(func(s *simulator.State) {
 		s.ACL = append(s.ACL, simulator.Grant{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "Administrator", Propagate: true})
 	})
 }
 
-// option of the cluster in PVE.
+// option returns an option of the cluster in PVE.
 func (w *world) option(name string) string {
 	var v string
 	w.pve.Edit(func(s *simulator.State) { v = s.Options[name] })
@@ -256,8 +255,7 @@ func clusterShown(w *world) {
 	w.quiet()
 }
 
-// wrote checks that PVE was written to so many times since it had been a number of times. A write is in the log of requests only after
-// its effect is to be seen.
+// wrote checks the number of writes to PVE since before. A write is in the log of requests only after its effect is visible.
 func (w *world) wrote(before, want int, why string) {
 	w.Helper()
 	w.eventually("what was written is in the log", func() bool { return len(w.writes()) >= before+want })
@@ -504,13 +502,13 @@ func nodeShown(w *world) {
 	w.quiet()
 }
 
-// calm sees that a resource is looked at again without being written.
+// calm checks that a resource is reconciled again without a write.
 func (w *world) calm(mg resource.Managed, path string) {
 	w.Helper()
 	looks := func() int {
 		return len(slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool { return r.Template != path }))
 	}
-	for range 3 { // Once a minute the time of the last look is written.
+	for range 3 { // The time of the last observation is written once a minute.
 		w.show(mg)
 		before, version := looks(), mg.GetResourceVersion()
 		w.eventually("three more looks", func() bool { return looks() >= before+3 })
@@ -521,7 +519,7 @@ func (w *world) calm(mg resource.Managed, path string) {
 	w.Errorf("%s was written although nothing had changed", mg.GetName())
 }
 
-// version of PVE in the world, such as 9.2.
+// version returns the version of PVE in the world, such as 9.2.
 func (w *world) version() string {
 	var v string
 	w.pve.Edit(func(s *simulator.State) { v = s.Version })
@@ -596,7 +594,7 @@ func nodeOfCluster(w *world) {
 	w.quiet()
 }
 
-// nowhere gives a node a provider configuration that does not exist: that of its cluster counts.
+// nowhere gives a node a provider configuration that does not exist. That of its cluster is used.
 func (w *world) nowhere(n node.Node) {
 	switch n := n.(type) {
 	case *namespaced.ProxmoxNode:

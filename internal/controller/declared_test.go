@@ -37,7 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestEditsOfLists has ordinary edits of a spec, none of which harms a disk, a network or a restart.
+// TestEditsOfLists checks ordinary edits of a spec, none of which may harm a disk or a network, or cause a restart.
 func TestEditsOfLists(t *testing.T) {
 	t.Parallel()
 	runAll(t, map[string]scenario{
@@ -57,7 +57,7 @@ func TestEditsOfLists(t *testing.T) {
 	})
 }
 
-// web1 is the Machine of the README, with a network.
+// web1 is the Machine in the README, with a network.
 func web1() v1alpha1.MachineParameters {
 	p := ubuntu()
 	p.CPU, p.Memory = &v1alpha1.MachineCPU{Cores: new(int32(2))}, new(resource.MustParse("4Gi"))
@@ -66,7 +66,7 @@ func web1() v1alpha1.MachineParameters {
 	return p
 }
 
-// devices are the disks and networks of the VM, with those that are not attached.
+// devices returns the disks and networks of the VM, including those that are not attached.
 func (w *world) devices() map[string]string {
 	found := maps.Clone(w.vm().Config)
 	maps.DeleteFunc(found, func(option, _ string) bool {
@@ -75,7 +75,7 @@ func (w *world) devices() map[string]string {
 	return found
 }
 
-// sameDevices checks that the VM has the devices that it had.
+// sameDevices checks that the VM has the same devices as before.
 func (w *world) sameDevices(before map[string]string, after string) {
 	w.Helper()
 	if diff := cmp.Diff(before, w.devices()); diff != "" {
@@ -90,10 +90,10 @@ func (w *world) settles() {
 	w.eventually("the Machine is up to date", func() bool { return w.exists() && w.isUpToDate(w.m) })
 }
 
-// told are the messages of the events of the Machine with a reason.
+// told returns the messages of the events of the Machine with a reason.
 func (w *world) told(reason string) []string { return w.toldOf(w.name, reason) }
 
-// toldOf are the messages of the events of a resource with a reason.
+// toldOf returns the messages of the events of a resource with a reason.
 func (w *world) toldOf(name, reason string) []string {
 	w.Helper()
 	events := &corev1.EventList{}
@@ -110,7 +110,7 @@ func (w *world) toldOf(name, reason string) []string {
 	return all
 }
 
-// offAndOn stops the VM and starts it, as its user would by the spec.
+// offAndOn stops the VM and starts it, as its user would with the spec.
 func (w *world) offAndOn() {
 	w.Helper()
 	for _, state := range []v1alpha1.PowerState{v1alpha1.PowerStateStopped, v1alpha1.PowerStateRunning} {
@@ -267,7 +267,7 @@ func putsDiskBack(w *world) {
 	w.finish()
 }
 
-// putsBackOtherwise puts a disk back that is to be larger and elsewhere, and a network that is to have another MAC address.
+// putsBackOtherwise adds a disk again that is to be larger and elsewhere, and a network that is to have another MAC address.
 func putsBackOtherwise(w *world) {
 	spec := web1()
 	spec.Disks = append(spec.Disks, v1alpha1.MachineDisk{Name: "data", Size: new("2G"), Storage: new("local-lvm")})
@@ -298,8 +298,8 @@ func putsBackOtherwise(w *world) {
 	w.finish()
 }
 
-// keepsBootDisk has the boot disk detached by hand, put back, and replaced, as docs/how-to.md does. Proxmox VE
-// takes a disk that leaves a VM out of the boot order.
+// keepsBootDisk detaches the boot disk manually, attaches it again, and replaces it, as docs/how-to.md describes. Proxmox VE removes a disk that
+// leaves a VM from the boot order.
 func keepsBootDisk(w *world) {
 	spec := web1()
 	spec.PowerState = new(v1alpha1.PowerStateStopped)
@@ -342,7 +342,7 @@ func (w *world) bootsFrom(want, after string) {
 	}
 }
 
-// volumes of disks that the VM has, attached or not; its drive of cloud-init is none.
+// volumes returns the number of disks of the VM, attached or not, without its cloud-init drive.
 func (w *world) volumes() int {
 	id, n := w.vmid(), 0
 	w.pve.Edit(func(s *simulator.State) {
@@ -355,7 +355,7 @@ func (w *world) volumes() int {
 	return n
 }
 
-// reboots makes a VM whose reboot goes on until it is released.
+// reboots creates a VM whose reboot lasts until it is released.
 func (w *world) reboots() (release func()) {
 	w.Helper()
 	spec := web1()
@@ -413,7 +413,7 @@ func changesAfterReboot(w *world) {
 	w.finish()
 }
 
-// firstChange is when the VM was changed first after it was started.
+// firstChange returns when the VM was first changed after it was started.
 func (w *world) firstChange(started time.Time) time.Time {
 	for _, r := range w.writes() {
 		if r.Time.After(started) {

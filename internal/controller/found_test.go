@@ -35,8 +35,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// TestAdoptFound adopts VMs as years, other tools and people's own hands leave them
-// behind: with an empty spec, then with the one that describes them.
+// TestAdoptFound adopts VMs in the state in which years, other tools and manual changes leave them: with an empty spec, then with the one that
+// describes them.
 func TestAdoptFound(t *testing.T) {
 	t.Parallel()
 	configs, err := qemutest.Configs()
@@ -55,7 +55,7 @@ func TestAdoptFound(t *testing.T) {
 	runVersions(t, all)
 }
 
-// layBridges gives all nodes the bridges that a VM is plugged into.
+// layBridges adds the bridges of a VM to all nodes.
 func layBridges(s *simulator.State, config map[string]string) {
 	for key, value := range config {
 		nic, err := proxmox.ParseNIC(value)
@@ -98,7 +98,7 @@ func adoptFound(w *world, config map[string]string, described v1alpha1.MachinePa
 	}
 }
 
-// describedBy is the spec that describes a VM.
+// describedBy returns the spec that describes a VM.
 func describedBy(t *testing.T, config map[string]string, admission *importer.Schema) v1alpha1.MachineParameters {
 	t.Helper()
 	var values []proxmox.PendingValue
@@ -112,7 +112,7 @@ func describedBy(t *testing.T, config map[string]string, admission *importer.Sch
 	return d.Parameters
 }
 
-// observes the VM as it is.
+// observes checks that the status shows the VM as it is.
 func (w *world) observes(config qemu.Config) {
 	w.Helper()
 	o := w.m.Observation()

@@ -31,8 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestHARules has HA keep what placement decided, in a cluster whose HA has rules
-// and in one whose HA has groups.
+// TestHARules checks that HA maintains the decisions of placement, in a cluster whose HA has rules and in one whose HA has groups.
 func TestHARules(t *testing.T) {
 	t.Parallel()
 	all := map[string]func(t *testing.T, scopeName string){
@@ -57,7 +56,7 @@ func TestHARules(t *testing.T) {
 	}
 }
 
-// newRuled is a population that may tell HA what to do, beside a person who does.
+// newRuled returns a population that may configure HA, along with an administrator.
 func newRuled(t *testing.T, scopeName, version string) *population {
 	t.Helper()
 	c := populations()[scopeName]
@@ -78,14 +77,13 @@ func newRuled(t *testing.T, scopeName, version string) *population {
 
 func ruledSpec() v1alpha1.MachineParameters {
 	return v1alpha1.MachineParameters{
-		PowerState:       new(v1alpha1.PowerStateStopped), // HA takes its time to stop what runs.
+		PowerState:       new(v1alpha1.PowerStateStopped), // HA takes time to stop what is running.
 		Placement:        &v1alpha1.MachinePlacement{Nodes: []string{"pve1", "pve2"}},
 		HighAvailability: &v1alpha1.MachineHighAvailability{Rules: new(v1alpha1.HARulesPlacement)},
 	}
 }
 
-// rules of HA as texts without their order, those that are ours by the kind and
-// the resources that they are for.
+// rules returns the rules of HA as texts without their order. Those that are ours are described by the kind and the resources.
 func (c *population) rules() []string {
 	var all []string
 	c.pve.Edit(func(s *simulator.State) {
@@ -116,7 +114,7 @@ func (c *population) haveRules(what string, want ...string) {
 	c.eventually(what, func() bool { return slices.Equal(c.rules(), want) })
 }
 
-// allAreWell waits until all Machines are as their specs want them.
+// allAreWell waits until all Machines match their specs.
 func (c *population) allAreWell() {
 	c.Helper()
 	c.slowly("all Machines are as they should be", func() string {
@@ -130,7 +128,7 @@ func (c *population) allAreWell() {
 	})
 }
 
-// edit changes what HA was told by hand.
+// edit changes the HA configuration manually.
 func (c *population) edit(in func(*simulator.State) simulator.Sections, change func(map[string]string)) {
 	c.pve.Edit(func(s *simulator.State) {
 		for _, name := range slices.Sorted(maps.Keys(in(s))) {
@@ -158,8 +156,7 @@ func (c *population) theirsIsLeft() {
 	})
 }
 
-// accepted is the number of writes that had an effect. One that is refused because another provider's came first is
-// made again.
+// accepted returns the number of writes that had an effect. A write that is refused because another provider's came first is repeated.
 func (c *population) accepted() int {
 	return len(slices.DeleteFunc(c.writes(), func(r simulator.Request) bool { return r.Status != http.StatusOK }))
 }
@@ -196,7 +193,7 @@ func keepsRules(c *population) {
 	c.theirsIsLeft()
 }
 
-// leavesHA takes a VM out of HA and hands it back: the rule of a person about it is as it was.
+// leavesHA removes a VM from HA and adds it again, and checks that the administrator's rule about it is unchanged.
 func (c *population) leavesHA(first, second, apart string) {
 	c.Helper()
 	const name, both = "apart-like", "vm:10000,vm:9001"
@@ -219,7 +216,7 @@ func (c *population) leavesHA(first, second, apart string) {
 	})
 }
 
-// comparesRules without being allowed to write them.
+// comparesRules compares rules without permission to write them.
 func comparesRules(w *world) {
 	w.create(ruledSpec(), func(m machine.Machine) {
 		m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionDelete})

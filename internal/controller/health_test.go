@@ -30,10 +30,10 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
 
-// healthCheck of Argo CD, which shows a resource as Degraded whose conditions Ready or UpToDate have one of its faults as reason.
+// healthCheck is the health check of Argo CD. It shows a resource as Degraded if the reason of its condition Ready or UpToDate is one of the faults.
 const healthCheck = "../../examples/gitops/argocd/resource_customizations/proxmox._vitistack.io/_/health.lua"
 
-// notFaults are the reasons with which Argo CD shows a resource as Progressing or Suspended, or that Ready and UpToDate never have.
+// notFaults are the reasons for which Argo CD shows a resource as Progressing or Suspended, and those that Ready and UpToDate never have.
 var notFaults = map[string]string{ //nolint:gochecknoglobals // A table of the test.
 	"the work is under way": `
 		Available Binding Creating Deleting Downloading Locked MakingTemplate Moving NotCreated PowerMismatch Reloading Restarting
@@ -58,13 +58,13 @@ var notFaults = map[string]string{ //nolint:gochecknoglobals // A table of the t
 		TenantsOverlap TokenRefused Unknown UnknownRealm VersionTooOld`,
 }
 
-// TestFaultsOfHealthCheck has somebody who adds a reason of a condition decide what Argo CD is to show.
+// TestFaultsOfHealthCheck checks that for each reason of a condition it was decided what Argo CD shows.
 func TestFaultsOfHealthCheck(t *testing.T) {
 	reasons, faults := map[string]bool{}, faultsOf(t)
 	for _, dir := range []string{".", "../tenancy", "../proxmox", "../../apis/v1alpha1"} {
 		conditionReasons(t, dir, reasons)
 	}
-	reasons[string(xpv2.ReasonUpdateFailed)] = true // The others of Crossplane are none of faults.
+	reasons[string(xpv2.ReasonUpdateFailed)] = true // The other reasons of Crossplane are not faults.
 	for fault := range faults {
 		if !reasons[fault] {
 			t.Errorf("%s has the fault %s, which is no reason of a condition", healthCheck, fault)
@@ -88,7 +88,7 @@ func TestFaultsOfHealthCheck(t *testing.T) {
 	}
 }
 
-// faultsOf the health check.
+// faultsOf returns the faults in the health check.
 func faultsOf(t *testing.T) map[string]bool {
 	t.Helper()
 	script, err := os.ReadFile(healthCheck)
@@ -107,7 +107,7 @@ func faultsOf(t *testing.T) map[string]bool {
 	return faults
 }
 
-// conditionReasons adds the constants of a folder and those below it that are reasons of conditions.
+// conditionReasons adds the constants in a folder and its subfolders that are reasons of conditions.
 func conditionReasons(t *testing.T, dir string, reasons map[string]bool) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -131,7 +131,7 @@ func conditionReasons(t *testing.T, dir string, reasons map[string]bool) {
 	}
 }
 
-// reasonsIn a constant, or in the table of an act, which has them as texts.
+// reasonsIn returns the reasons in a constant, or in the table of an act, which has them as texts.
 func reasonsIn(n ast.Node) []string {
 	switch n := n.(type) {
 	case *ast.ValueSpec:
@@ -146,7 +146,7 @@ func reasonsIn(n ast.Node) []string {
 	return nil
 }
 
-// ofConditions reports whether a type is that of reasons of conditions, or of problems which become some: xpv2.ConditionReason,
+// ofConditions reports whether a type is a type of reasons of conditions, or of problems that become reasons: xpv2.ConditionReason,
 // proxmox.DownloadProblem.
 func ofConditions(e ast.Expr) bool {
 	switch e := e.(type) {

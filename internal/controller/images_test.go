@@ -65,7 +65,7 @@ func newMirror(t *testing.T) *mirror {
 	return m
 }
 
-// publish an image: the head of a disk of 1 GiB in the format qcow2, and what tells it from others.
+// publish publishes an image: the header of a disk of 1 GiB in the format qcow2, and a text that distinguishes it from others.
 func (m *mirror) publish(what string) {
 	head := make([]byte, 104)
 	copy(head, "QFI\xfb")
@@ -83,7 +83,7 @@ func (m *mirror) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// downloaded is how often the image was fetched.
+// downloaded returns how often the image was downloaded.
 func (m *mirror) downloaded() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,7 +114,7 @@ type imageWorld struct {
 	mirror *mirror
 }
 
-// TestImages has Machines wait for Images, and be made of them.
+// TestImages checks Machines that wait for Images, and are created from them.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	all := map[string]struct {
@@ -164,7 +164,7 @@ func newImageWorld(t *testing.T, scopeName, name, version string, poll time.Dura
 	return w
 }
 
-// image of the mirror, with a template.
+// image returns an Image of the mirror, with a template.
 func (w *imageWorld) image(change ...func(*v1alpha1.ImageParameters)) imageref.Image {
 	w.Helper()
 	p := v1alpha1.ImageParameters{
@@ -183,7 +183,7 @@ func (w *imageWorld) image(change ...func(*v1alpha1.ImageParameters)) imageref.I
 	return i
 }
 
-// emptyImage of the scope with a name.
+// emptyImage returns an Image of the scope with a name.
 func (w *imageWorld) emptyImage(name string) imageref.Image {
 	o := w.meta()
 	o.Name = name
@@ -202,7 +202,7 @@ func (s scope) namespaced() bool {
 	return s.machine(metav1.ObjectMeta{}, v1alpha1.MachineParameters{}).GetNamespace() != ""
 }
 
-// machine of the world with a name of its own.
+// machine returns another Machine of the world.
 func (w *imageWorld) machine(suffix string, p v1alpha1.MachineParameters) machine.Machine {
 	w.Helper()
 	w.create(p, func(m machine.Machine) {
@@ -217,14 +217,14 @@ func (w *imageWorld) machine(suffix string, p v1alpha1.MachineParameters) machin
 	return w.m
 }
 
-// isReady waits until a Machine is.
+// isReady waits until a Machine is ready.
 func (w *imageWorld) isReady(m machine.Machine) {
 	w.Helper()
 	w.m = m
 	w.ready()
 }
 
-// byFile is a Machine of the Image's file, and byTemplate one of its template.
+// byFile returns a Machine from the Image's file, and byTemplate one from its template.
 func (w *imageWorld) byFile() v1alpha1.MachineParameters {
 	return v1alpha1.MachineParameters{
 		Image: &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: w.name}},
@@ -236,7 +236,7 @@ func (w *imageWorld) byTemplate() v1alpha1.MachineParameters {
 	return v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: w.name}}
 }
 
-// files that the nodes have.
+// files returns the files on the nodes.
 func (w *imageWorld) files() []string {
 	var all []string
 	w.pve.Edit(func(s *simulator.State) {
@@ -268,7 +268,7 @@ func fromNothing(w *imageWorld) {
 	if disk := w.vm().Config["scsi0"]; !strings.Contains(disk, "local-lvm:") {
 		w.Errorf("want a clone on local storage, got %q", disk)
 	}
-	w.well(i) // Machines are made before all nodes have it.
+	w.well(i) // Machines are created before all nodes have it.
 	if got, downloads := w.files(), w.mirror.downloaded(); len(got) != 3 || downloads != 3 {
 		w.Errorf("want one file on each node, got %v by %d downloads", got, downloads)
 	}
@@ -287,7 +287,7 @@ func fromNothing(w *imageWorld) {
 	w.keepsPin()
 }
 
-// keepsPin takes the annotations of the Machine away, as a full update by its manifest does.
+// keepsPin removes the annotations of the Machine, as a full update by its manifest does.
 func (w *imageWorld) keepsPin() {
 	w.Helper()
 	vmid := w.vmid()
@@ -375,7 +375,7 @@ func sharedURL(w *imageWorld) {
 	w.isReady(second)
 	name := first.Observation().Image.Name
 	i := w.emptyImage(name)
-	w.well(i) // Machines are made before all nodes have it.
+	w.well(i) // Machines are created before all nodes have it.
 	if downloads := w.mirror.downloaded(); second.Observation().Image.Name != name || !strings.HasPrefix(name, "debian-13-") || downloads != 3 {
 		w.Errorf("want one Image for both, got %q and %q by %d downloads", name, second.Observation().Image.Name, downloads)
 	}
@@ -394,7 +394,7 @@ func sharedURL(w *imageWorld) {
 		w.delete()
 		w.gone()
 	}
-	if err := w.kube.Delete(w.Context(), i); err != nil { // As the garbage collector does, which the test's API server lacks.
+	if err := w.kube.Delete(w.Context(), i); err != nil { // The garbage collector would do this, which the test's API server lacks.
 		w.Fatal(err)
 	}
 	w.eventually("its files are gone", func() bool { return len(w.files()) == 0 })

@@ -50,7 +50,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// estate is the scenario with every option, and what only the version has.
+// estate returns the scenario with every option, including what only the version has.
 func estate(t *testing.T, version string) *simulator.Scenario {
 	t.Helper()
 	b, err := examples.Files.ReadFile("estate.yaml")
@@ -72,7 +72,7 @@ func estate(t *testing.T, version string) *simulator.Scenario {
 	}[version]
 	own["name"] = "only-" + strings.ReplaceAll(version, ".", "-")
 	s.Guests = append(s.Guests, simulator.ScenarioGuest{VMID: 1199, Node: "pve1", Config: own})
-	for i := range s.Guests { // It takes the place of one of the others.
+	for i := range s.Guests { // It replaces one of the others.
 		if s.Guests[i].VMID == 1190 {
 			s.Guests[i].Count--
 		}
@@ -80,14 +80,13 @@ func estate(t *testing.T, version string) *simulator.Scenario {
 	return s
 }
 
-// guests is how many VMs the estate has that are no templates.
+// guests is how many VMs the estate has, without templates.
 const guests = 200
 
-// An imported estate is a population whose Machines come out of manifests.
+// An imported estate is a population whose Machines are created from manifests.
 type imported struct{ *population }
 
-// importVMs writes manifests for all VMs, and applies them as they are, but for the
-// label that keeps scenarios apart.
+// importVMs writes manifests for all VMs, and applies them unchanged, except for the label that separates scenarios.
 func (c *imported) importVMs(scopeName string) {
 	c.Helper()
 	form := importer.Form{
@@ -115,7 +114,7 @@ func (c *imported) importVMs(scopeName string) {
 	}
 }
 
-// described are the VMs, read as the provider's own user, which has few privileges.
+// described returns the VMs, as read by the provider's user, which has few privileges.
 func (c *imported) described() []importer.Find {
 	c.Helper()
 	pve, err := proxmox.New(proxmox.Config{
@@ -151,8 +150,7 @@ func (c *imported) described() []importer.Find {
 	return all
 }
 
-// settled waits until all Machines were reconciled as they are now, and fails if
-// anything was written for it.
+// settled waits until all Machines were reconciled in their present state, and fails if that has caused a write.
 func (c *imported) settled(when string) {
 	c.Helper()
 	c.slowly("the Machines are as their VMs "+when, func() string {
@@ -190,7 +188,7 @@ func unsettled(m machine.Machine) string {
 	return ""
 }
 
-// update all Machines.
+// update updates all Machines.
 func (c *imported) update(change func(machine.Machine)) {
 	c.Helper()
 	for _, m := range c.machines() {
@@ -210,7 +208,7 @@ func (c *imported) update(change func(machine.Machine)) {
 	}
 }
 
-// findVMs puts some that were found elsewhere in the place of others.
+// findVMs replaces some VMs by ones that were found elsewhere.
 func findVMs(t *testing.T, s *simulator.State) {
 	t.Helper()
 	configs, err := qemutest.Configs()
@@ -223,8 +221,8 @@ func findVMs(t *testing.T, s *simulator.State) {
 	}
 }
 
-// An estate is imported, looked at, managed, managed by a provider that was
-// started again, and restored from a backup of Kubernetes, and nothing is ever written to its VMs.
+// TestImportEstate imports an estate, observes it, manages it, manages it with a restarted provider, and restores it from a backup of Kubernetes, and
+// checks that nothing is ever written to its VMs.
 func TestImportEstate(t *testing.T) {
 	t.Parallel()
 	for version, scopeName := range versions() {
@@ -255,7 +253,8 @@ func TestImportEstate(t *testing.T) {
 	}
 }
 
-// restore all Machines as backup tools do: anew, with their specs and annotations, and without a status. No provider runs meanwhile.
+// restore restores all Machines as backup tools do: as new objects, with their specs and annotations, and without a status. No provider runs
+// meanwhile.
 func (c *imported) restore() {
 	c.Helper()
 	for _, m := range c.machines() {
@@ -277,7 +276,7 @@ func (c *imported) restore() {
 	}
 }
 
-// hurry lets the provider ask as often as it likes.
+// hurry lets the provider send any number of requests.
 func (c *imported) hurry() {
 	c.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec": {"limits": {"requestsPerSecond": 1000}}}`))
@@ -290,15 +289,15 @@ func (c *imported) hurry() {
 	}
 }
 
-// unhurried options are those of a provider that many Machines share.
+// unhurried returns options of a provider that many Machines share.
 func unhurried(mgr ctrl.Manager) kind.Options {
 	o := kindOptions(mgr)
 	o.Connections = connect.New(mgr.GetClient())
 	return o
 }
 
-// Parameters of PVE's calls that are no options of a VM, and keys of options that are
-// other names, or that PVE makes out of them when the VM is created.
+// noOptions returns parameters of PVE's calls that are not options of a VM, and keys of options that are aliases, or that PVE derives when the VM is
+// created.
 func noOptions() sets.Set[string] {
 	return sets.New(
 		"archive", "bwlimit", "force", "ha-managed", "import-working-storage", "live-restore", "node", "pool", "start", "storage", "template",
@@ -308,7 +307,7 @@ func noOptions() sets.Set[string] {
 
 func noKeys(version string) sets.Set[string] {
 	none := sets.New[string]()
-	if version == "8.4" { // It does not have them, but its formats are described with those of 9.2.
+	if version == "8.4" { // It does not have them, but its formats are described together with those of 9.2.
 		none.Insert("guest-phys-bits", "level", "ms-cert", "driver")
 	}
 	return none.Insert("file", "volume", "import-from", "format", "size", "media", "base64", "model", "macaddr", "freeze-fs",
@@ -316,7 +315,7 @@ func noKeys(version string) sets.Set[string] {
 		"legacy", "current", "reported-model", "bps", "bps_rd", "bps_wr", "bps_rd_length", "bps_wr_length", "iops_rd_length", "iops_wr_length")
 }
 
-// kindOfOption is disk for all buses, whose disks have the same keys nearly.
+// kindOfOption returns disk for all buses, whose disks have nearly the same keys.
 func kindOfOption(option string) string {
 	switch option {
 	case "ide", "sata", "scsi", "virtio":
@@ -325,7 +324,7 @@ func kindOfOption(option string) string {
 	return option
 }
 
-// The estate has every option, and every key of it.
+// TestEstateHasEveryOption checks that the estate has every option, and every key of it.
 func TestEstateHasEveryOption(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {

@@ -42,12 +42,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 )
 
-// TestIPAMLater comes before what is parallel: no definition of Cluster API is there yet.
+// TestIPAMLater runs before the parallel tests, while no definition of Cluster API exists.
 func TestIPAMLater(t *testing.T) {
 	for name, s := range scopes() {
 		w := newWorld(t, s, "ipam-later-"+strings.ToLower(name), nil, "")
 		w.create(fromPools("later", ""))
-		if !ipamInstalled { // With -shuffle another test may have come first.
+		if !ipamInstalled { // With -shuffle, another test may have run first.
 			w.says(conditions.TypeVMCreated, conditions.ReasonWaitingForIPAddress, "Cluster API's IPAM is not installed")
 		}
 		installIPAM(t)
@@ -55,11 +55,11 @@ func TestIPAMLater(t *testing.T) {
 		w.allocate(w.claim(), "192.0.2.10", 24, "192.0.2.1")
 		w.ready()
 		w.finish()
-		return // The definitions are there from now on.
+		return // The definitions exist from now on.
 	}
 }
 
-// TestIPAM has Machines take addresses from pools, with the real definitions of Cluster API and a provider of IPAM that does what its contract says.
+// TestIPAM checks Machines that take addresses from pools, with the real definitions of Cluster API and an IPAM provider that fulfils its contract.
 func TestIPAM(t *testing.T) {
 	installIPAM(t)
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestIPAM(t *testing.T) {
 
 var ipamInstalled bool //nolint:gochecknoglobals // All tests have one API server. What is not parallel sets it.
 
-// installIPAM has the API server know the kinds of Cluster API's IPAM.
+// installIPAM adds the IPAM kinds of Cluster API to the API server.
 func installIPAM(t *testing.T) {
 	t.Helper()
 	if ipamInstalled {
@@ -89,7 +89,7 @@ func installIPAM(t *testing.T) {
 	ipamInstalled = true
 }
 
-// definition is the file of a definition in a module.
+// definition returns the file of a definition in a module.
 func definition(t *testing.T, module, resource string) string {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
@@ -99,7 +99,7 @@ func definition(t *testing.T, module, resource string) string {
 	return filepath.Join(strings.TrimSpace(string(dir)), "config", "crd", "bases", ipam.Group+"_"+resource+".yaml")
 }
 
-// pools are those of the example, by their names, as the definition of the in-cluster provider of IPAM takes them.
+// pools returns the pools of the example, by their names, as the definition of the in-cluster IPAM provider accepts them.
 func (w *world) pools() map[string]v1alpha2.InClusterIPPoolSpec {
 	w.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "ipam", "pools.yaml"))
@@ -133,7 +133,7 @@ func (w *world) takes(c *v1beta2.IPAddressClaim, pools map[string]v1alpha2.InClu
 	w.allocate(c, address, int32(pool.Prefix), pool.Gateway)
 }
 
-// fromPools is a VM whose network takes addresses from pools; empty for none.
+// fromPools returns a VM whose network takes addresses from pools; empty for none.
 func fromPools(pool, pool6 string) v1alpha1.MachineParameters {
 	of := func(name string) *v1alpha1.MachineIPPoolReference {
 		if name == "" {
@@ -147,7 +147,7 @@ func fromPools(pool, pool6 string) v1alpha1.MachineParameters {
 	return spec
 }
 
-// example is the spec of a folder of examples for the scope, with a template that is there.
+// example returns the spec in a folder of examples for the scope, with a template that exists.
 func (w *world) example(folder string) v1alpha1.MachineParameters {
 	w.Helper()
 	file := "machine-cluster.yaml"
@@ -166,7 +166,7 @@ func (w *world) example(folder string) v1alpha1.MachineParameters {
 	return *m.Parameters()
 }
 
-// claims of addresses for the Machine that have none yet, or all of them.
+// claims returns the claims of addresses for the Machine that have none yet, or all of them.
 func (w *world) claims(all bool) []v1beta2.IPAddressClaim {
 	w.Helper()
 	var list v1beta2.IPAddressClaimList
@@ -182,7 +182,7 @@ func (w *world) claims(all bool) []v1beta2.IPAddressClaim {
 	return found
 }
 
-// claim waits for the one claim of the Machine that has no address yet.
+// claim waits for the only claim of the Machine that has no address yet.
 func (w *world) claim() *v1beta2.IPAddressClaim {
 	w.Helper()
 	var found []v1beta2.IPAddressClaim
@@ -193,7 +193,7 @@ func (w *world) claim() *v1beta2.IPAddressClaim {
 	return &found[0]
 }
 
-// allocate an address for a claim, as a provider of IPAM does.
+// allocate allocates an address for a claim, as an IPAM provider does.
 func (w *world) allocate(c *v1beta2.IPAddressClaim, address string, prefix int32, gateway string) {
 	w.Helper()
 	c.Finalizers = append(c.Finalizers, "example.org/release")
@@ -219,7 +219,7 @@ func (w *world) allocate(c *v1beta2.IPAddressClaim, address string, prefix int32
 	}
 }
 
-// released waits until a claim is being deleted, and releases its address as a provider of IPAM does.
+// released waits until a claim is being deleted, and releases its address as an IPAM provider does.
 func (w *world) released(c *v1beta2.IPAddressClaim) {
 	w.Helper()
 	w.eventually("the claim is being deleted", func() bool {
@@ -234,7 +234,7 @@ func (w *world) released(c *v1beta2.IPAddressClaim) {
 	}
 }
 
-// kept checks that a claim is not being deleted, and would not be by Kubernetes before the VM is gone.
+// kept checks that a claim is not being deleted, and that Kubernetes would not delete it before the VM is deleted.
 func (w *world) kept(c *v1beta2.IPAddressClaim) {
 	w.Helper()
 	if err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(c), c); err != nil {

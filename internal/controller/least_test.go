@@ -31,8 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// TestLeastPrivilege lives through a Machine's life with no privilege but those
-// that are documented.
+// TestLeastPrivilege runs the life of a Machine with only the documented privileges.
 func TestLeastPrivilege(t *testing.T) {
 	t.Parallel()
 	lives := map[string]func(*world){"template": fromTemplate, "change": change, "grow": grow, "full": full, "userdata": userData}
@@ -50,8 +49,8 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// TestTeam lives through lives of Machines with privileges on the VMs of one pool:
-// what is not there yet, or any more, is in no pool, and may not be looked for.
+// TestTeam runs lives of Machines with privileges on the VMs of one pool. VMs that do not exist yet, or no longer exist, are in no pool, and the user
+// may not look for them.
 func TestTeam(t *testing.T) {
 	t.Parallel()
 	lives := map[string]func(*world){
@@ -73,7 +72,7 @@ func TestTeam(t *testing.T) {
 	}
 }
 
-// updated are the releases of PVE with their last updates.
+// updated returns the releases of PVE with their last updates.
 func updated() map[string]proxmox.Version {
 	return map[string]proxmox.Version{"8.4": {Version: "8.4.21"}, "9.2": {Version: "9.2.11"}}
 }
@@ -123,8 +122,8 @@ func restartedInPool(w *world) {
 	w.gone()
 }
 
-// leavesPool has somebody take the VM out of the pool: nobody knows then whether it is
-// still there, so that no other is made, and the Machine does not go without it.
+// leavesPool removes the VM from the pool. It is then unknown whether the VM still exists, so no other VM is created, and the Machine is not deleted
+// without it.
 func leavesPool(w *world) {
 	w.create(pooledUbuntu())
 	w.ready()
@@ -140,8 +139,8 @@ func leavesPool(w *world) {
 	w.gone()
 }
 
-// wasPermitted checks that nothing was refused but what the provider can do without, and that no list was asked for that PVE
-// answers with 500 while any VM of the node is being removed: it reads the configuration of each VM for it.
+// wasPermitted checks that only requests were refused that the provider can do without. It also checks that the provider has not requested a list
+// that PVE answers with 500 while any VM of the node is being removed, because it reads the configuration of each VM for that list.
 func (w *world) wasPermitted() {
 	w.Helper()
 	for _, r := range w.pve.Requests() {
@@ -154,8 +153,7 @@ func (w *world) wasPermitted() {
 	}
 }
 
-// newLeast is a world in which the provider's user has privileges on paths, and
-// no other.
+// newLeast returns a world in which the provider's user has only the given privileges on paths.
 func newLeast(t *testing.T, name, version string, privileges map[string][]string) *world {
 	t.Helper()
 	scenario, err := simulator.Quickstart()

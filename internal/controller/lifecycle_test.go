@@ -74,7 +74,7 @@ import (
 // slowest is how long a slow computer may need for anything.
 const slowest = 5 * time.Minute
 
-// The API server that all scenarios share: starting one takes seconds.
+// The API server that all scenarios share, because starting one takes seconds.
 var (
 	apiServer *rest.Config    //nolint:gochecknoglobals // Set once by TestMain.
 	scheme    *runtime.Scheme //nolint:gochecknoglobals // Set once by TestMain.
@@ -139,7 +139,7 @@ func startServer() (to *rest.Config, stop func() error, err error) {
 	}, nil
 }
 
-// A scope is one of the two that Machines come in.
+// A scope is one of the two scopes of Machines.
 type scope struct {
 	machine func(o metav1.ObjectMeta, spec v1alpha1.MachineParameters) machine.Machine
 	config  func(o metav1.ObjectMeta, spec v1alpha1.ProviderConfigSpec) client.Object
@@ -170,15 +170,14 @@ func scopes() map[string]scope {
 			},
 			config: func(o metav1.ObjectMeta, spec v1alpha1.ProviderConfigSpec) client.Object {
 				o.Namespace = namespace
-				spec.Credentials.SecretRef.Namespace = nil // It is its own.
+				spec.Credentials.SecretRef.Namespace = nil // A ProviderConfig uses its own namespace.
 				return &namespaced.ProviderConfig{ObjectMeta: o, Spec: spec}
 			},
 		},
 	}
 }
 
-// A world has one Machine, a PVE cluster of its own, and a provider that sees no
-// other Machine.
+// A world has one Machine, a separate PVE cluster, and a provider that sees no other Machine.
 type world struct {
 	*testing.T
 
@@ -190,23 +189,22 @@ type world struct {
 	m     machine.Machine
 	stop  func()
 
-	// server is the API server as the provider reaches it, if not as all do.
+	// server is how the provider reaches the API server, if that differs from the default.
 	server *rest.Config
 
-	// poll is how often the provider looks at each Machine; a second if not set.
+	// poll is the poll interval of Machines; a second if not set.
 	poll time.Duration
 
-	// endpoints of the configuration beside the first node's.
+	// endpoints of the configuration in addition to the first node's.
 	endpoints []string
 
-	// options of the provider, if they are not those of kindOptions.
+	// options of the provider, if they differ from kindOptions.
 	options func(ctrl.Manager) kind.Options
 }
 
 const label = "example.org/world"
 
-// newWorld with the quickstart cluster, whose tasks take the durations given, and
-// which has the version of PVE if one is given.
+// newWorld returns a world with the quickstart cluster. Its tasks have the given durations, and its version of PVE is the given one, if any.
 func newWorld(t *testing.T, s scope, name string, durations map[string]string, version string) *world {
 	t.Helper()
 	w := emptyWorld(t, s, name, durations, version)
@@ -214,7 +212,7 @@ func newWorld(t *testing.T, s scope, name string, durations map[string]string, v
 	return w
 }
 
-// begin with a provider, until the test ends.
+// begin starts a provider, until the test ends.
 func (w *world) begin() {
 	w.Helper()
 	w.configure()
@@ -222,7 +220,7 @@ func (w *world) begin() {
 	w.Cleanup(func() { w.stop() })
 }
 
-// emptyWorld has no provider yet.
+// emptyWorld returns a world without a provider.
 func emptyWorld(t *testing.T, s scope, name string, durations map[string]string, version string) *world {
 	t.Helper()
 	scenario, err := simulator.Quickstart()
@@ -232,7 +230,7 @@ func emptyWorld(t *testing.T, s scope, name string, durations map[string]string,
 	return worldOf(t, s, name, scenario, durations, version)
 }
 
-// worldOf a scenario has no provider yet.
+// worldOf returns a world of a scenario without a provider.
 func worldOf(t *testing.T, s scope, name string, scenario *simulator.Scenario, durations map[string]string, version string) *world {
 	t.Helper()
 	scenario.Version = cmp.Or(version, scenario.Version)
@@ -256,7 +254,7 @@ func worldOf(t *testing.T, s scope, name string, scenario *simulator.Scenario, d
 	return w
 }
 
-// brief are the durations of what happens in PVE: long enough to be seen.
+// brief returns durations of events in PVE that are long enough to be seen.
 func brief() map[string]string {
 	all := map[string]string{"boot": "200ms", "resources": "200ms", "qmshutdown": "100ms", "copydisk": "100ms", "ha": "500ms", "cleanup": "10ms"}
 	for _, task := range []string{"qmclone", "qmcreate", "qmdestroy", "qmstart", "qmstop"} {
@@ -272,8 +270,7 @@ func (w *world) meta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: w.name, Labels: map[string]string{label: w.name}}
 }
 
-// configure the provider to use the cluster with a token of few privileges, which may
-// read the log.
+// configure makes the provider use the cluster with a token of few privileges, which may read the log.
 func (w *world) configure() {
 	w.Helper()
 	w.pve.Edit(func(s *simulator.State) {
@@ -299,14 +296,14 @@ func (w *world) configure() {
 	}
 }
 
-// start a provider. It runs until it is stopped.
+// start starts a provider, which runs until it is stopped.
 func (w *world) start() {
 	w.Helper()
 	mgr, err := ctrl.NewManager(cmp.Or(w.server, apiServer), ctrl.Options{
 		Scheme:     scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)}, // All worlds have the same controllers.
-		// On a busy machine the race detector takes longer than the default of half a minute.
+		// On a busy machine, the race detector takes longer than the default of half a minute.
 		GracefulShutdownTimeout: new(2 * time.Minute),
 		NewClient:               kind.NewClient,
 		Client:                  client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
@@ -338,7 +335,7 @@ func (w *world) start() {
 	}
 }
 
-// owned has a provider see the objects of its world alone, of all kinds of ours.
+// owned limits a provider to the objects of its world, for all kinds of ours.
 func (w *world) owned() map[client.Object]cache.ByObject {
 	w.Helper()
 	mine := map[client.Object]cache.ByObject{}
@@ -368,7 +365,7 @@ func kindOptions(mgr ctrl.Manager) kind.Options {
 	}
 }
 
-// quick is an inventory that sees at once what has changed.
+// quick returns options of an inventory that sees changes immediately.
 func quick() []inventory.Option {
 	return []inventory.Option{
 		inventory.WithPollInterval(pace), inventory.WithEventPollInterval(2 * pace),
@@ -390,7 +387,7 @@ func (w *world) eventually(what string, holds func() bool) {
 	}
 }
 
-// String shows the Machine and what was done about it.
+// String shows the Machine and its events.
 func (w *world) String() string {
 	var b strings.Builder
 	if w.m != nil {
@@ -411,18 +408,18 @@ func (w *world) String() string {
 	return b.String()
 }
 
-// writes to the cluster so far, apart from logging in.
+// writes returns the writes to the cluster so far, apart from logins.
 func (w *world) writes() []simulator.Request {
 	return slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool {
 		return r.Method == http.MethodGet || strings.HasPrefix(r.User, "root@pam") || strings.HasPrefix(r.Path, "/access")
 	})
 }
 
-// create the Machine.
+// create creates the Machine.
 func (w *world) create(spec v1alpha1.MachineParameters, change ...func(machine.Machine)) {
 	w.Helper()
 	if spec.ShutdownTimeoutSeconds == nil {
-		spec.ShutdownTimeoutSeconds = new(int32(1)) // Nobody hears a shutdown while the guest boots.
+		spec.ShutdownTimeoutSeconds = new(int32(1)) // A guest ignores a shutdown while it boots.
 	}
 	w.m = w.scope.machine(w.meta(), spec)
 	for _, c := range change {
@@ -434,10 +431,10 @@ func (w *world) create(spec v1alpha1.MachineParameters, change ...func(machine.M
 	}
 }
 
-// unknownAnnotation is of somebody else, as that of kubectl apply is, which the cache of the provider does not hold.
+// unknownAnnotation belongs to someone else, as that of kubectl apply does, which the cache of the provider does not hold.
 const unknownAnnotation = "example.org/unknown"
 
-// annotated checks that what others have noted is there, unless they have taken away all of it.
+// annotated checks that the annotations of others still exist, unless others have removed all of them.
 func (w *world) annotated() {
 	w.Helper()
 	all := w.m.GetAnnotations()
@@ -446,7 +443,7 @@ func (w *world) annotated() {
 	}
 }
 
-// exists reads the Machine.
+// exists reads the Machine, and reports whether it exists.
 func (w *world) exists() bool {
 	w.Helper()
 	err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(w.m), w.m)
@@ -456,7 +453,7 @@ func (w *world) exists() bool {
 	return err == nil
 }
 
-// change the spec of the Machine.
+// change changes the spec of the Machine.
 func (w *world) change(change func(*v1alpha1.MachineParameters)) {
 	w.Helper()
 	w.eventually("the change is taken", func() bool {
@@ -482,7 +479,7 @@ func (w *world) gone() {
 	w.eventually("the Machine is gone", func() bool { return !w.exists() })
 }
 
-// ready waits until the Machine is ready and as its spec wants it.
+// ready waits until the Machine is ready and matches its spec.
 func (w *world) ready() {
 	w.Helper()
 	w.eventually("the Machine is ready", func() bool {
@@ -496,7 +493,7 @@ func (w *world) ready() {
 
 func (w *world) vmid() int { return int(*w.m.Observation().VMID) }
 
-// vm is the Machine's, or one that does not exist.
+// vm returns the Machine's VM, or an empty one if there is none.
 func (w *world) vm() simulator.Guest {
 	g, _ := w.pve.Guest(w.vmid())
 	return g
@@ -504,7 +501,7 @@ func (w *world) vm() simulator.Guest {
 
 func (w *world) ref() proxmox.Ref { return proxmox.Ref{Node: w.vm().Node, VMID: w.vmid()} }
 
-// ours are the VMIDs of all VMs that were made.
+// ours returns the VMIDs of all VMs that were created.
 func (w *world) ours() []int {
 	var ids []int
 	w.pve.Edit(func(s *simulator.State) {
@@ -517,7 +514,7 @@ func (w *world) ours() []int {
 	return ids
 }
 
-// tasks of a kind that ran.
+// tasks returns the number of tasks of a kind that have run.
 func (w *world) tasks(kind string) int {
 	n := 0
 	for _, t := range w.pve.Tasks() {

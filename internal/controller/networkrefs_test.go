@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestNetworkRefs has Machines name their bridges by NodeNetworks.
+// TestNetworkRefs checks Machines that name their bridges by NodeNetworks.
 func TestNetworkRefs(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
@@ -43,7 +43,7 @@ func TestNetworkRefs(t *testing.T) {
 	})
 }
 
-// bridge is a NodeNetwork of the world.
+// bridge returns a NodeNetwork of the world.
 func (w *world) bridge(node, name, apply string) nodenets.NodeNetwork {
 	w.Helper()
 	p := v1alpha1.NodeNetworkParameters{Node: node, Interface: name, Type: "bridge", ConfirmUnmappedAddresses: new(true)}
@@ -68,14 +68,14 @@ func (w *world) bridge(node, name, apply string) nodenets.NodeNetwork {
 	return n
 }
 
-// iface is the name of a bridge that no other world has: their clusters have the same name.
+// iface returns the name of a bridge that no other world has. Their clusters have the same name.
 func (w *world) iface(number uint32) string {
 	sum := fnv.New32()
 	_, _ = sum.Write([]byte(w.name))
 	return fmt.Sprintf("vmbr%d", sum.Sum32()%1000000*100+number)
 }
 
-// mayNetwork lets the provider change the networks of nodes.
+// mayNetwork allows the provider to change the networks of nodes.
 func (w *world) mayNetwork() {
 	w.Helper()
 	w.pve.Edit(func(s *simulator.State) {
@@ -89,14 +89,14 @@ func (w *world) isApplied(n nodenets.NodeNetwork) {
 	w.becomes(n, "it is applied", func() bool { return n.GetCondition("Applied").Status == corev1.ConditionTrue })
 }
 
-// selecting is a network that names the bridges of the world.
+// selecting returns a network that selects the bridges of the world.
 func (w *world) selecting() v1alpha1.MachineNetwork {
 	return v1alpha1.MachineNetwork{Name: "lan", NetworkRef: &v1alpha1.MachineNetworkReference{
 		Selector: &v1alpha1.NodeNetworkSelector{MatchLabels: map[string]string{label: w.name}},
 	}}
 }
 
-// pluggedInto is the bridge of a NIC of the VM.
+// pluggedInto returns the bridge of a NIC of the VM.
 func (w *world) pluggedInto(device string) string {
 	nic, err := proxmox.ParseNIC(w.vm().Config[device])
 	if err != nil {

@@ -20,9 +20,9 @@ package controller_test
 
 import "time"
 
-// raced says that the race detector does not watch.
+// raced reports that the race detector is disabled.
 const raced = false
 
-// pace is how often anything is looked at that may have changed, by the tests and by the provider. In a third of the time the API
-// server would answer little else than the questions of tests that wait.
+// pace is how often the tests and the provider poll what may have changed. With a third of it, the API server would answer little else than the
+// requests of tests that wait.
 const pace = 125 * time.Millisecond

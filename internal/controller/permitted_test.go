@@ -32,8 +32,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestPermitted has a Machine that Proxmox VE refuses for a privilege made at once when that is granted, although the Machine has failed so often that
-// it would wait for minutes. Nothing but the next check of the configuration finds out.
+// TestPermitted checks that a Machine that Proxmox VE refuses because of a missing privilege is created immediately when that is granted, although it
+// has failed so often that it would wait for minutes. Only the next check of the configuration notices the grant.
 func TestPermitted(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scopeName string) {
@@ -71,7 +71,7 @@ func TestPermitted(t *testing.T) {
 // failOften has the Machine reconciled until it waits for minutes, and its shorter waits are over.
 func (w *world) failOften(seen *witness) {
 	w.Helper()
-	// The first wait is of 15 s and a tenth, and a busy computer looks later than after that. Those after the other failures take minutes.
+	// The first wait takes 15.1 s, and a busy computer reconciles later than that. The waits after the other failures take minutes.
 	const often, longestOfShort = 10, 30 * time.Second
 	for i := range often {
 		before := seen.total(w)
@@ -85,7 +85,7 @@ func (w *world) failOften(seen *witness) {
 	}
 }
 
-// total of the looks at resources of all kinds.
+// total returns the number of reconciles of resources of all kinds.
 func (s *witness) total(w *world) uint64 {
 	w.Helper()
 	all := uint64(0)
@@ -95,7 +95,7 @@ func (s *witness) total(w *world) uint64 {
 	return all
 }
 
-// checkConfig has the provider configuration checked, by a key of its Secret that is no credential.
+// checkConfig triggers a check of the provider configuration, by a key of its Secret that is not a credential.
 func (w *world) checkConfig(key string) {
 	w.Helper()
 	checks := func() int {

@@ -49,7 +49,7 @@ type policy interface {
 	Observation() *v1alpha1.SnapshotPolicyObservation
 }
 
-// policyIn a scope, for the Machines of the test.
+// policyIn returns a policy of a scope, for the Machines of the test.
 func policyIn(scopeName, name string) policy {
 	var p policy
 	if scopeName == "Cluster" {
@@ -68,8 +68,7 @@ func policyIn(scopeName, name string) policy {
 	return p
 }
 
-// TestSnapshotPolicy has a policy take snapshots of a Machine for some nights, in which the provider
-// restarts and the clock is set back.
+// TestSnapshotPolicy checks a policy that takes snapshots of a Machine for some nights, in which the provider restarts and the clock is set back.
 func TestSnapshotPolicy(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scopeName string) {
@@ -137,7 +136,7 @@ func nights(w *world, p policy, days *atomic.Int64) {
 	}
 }
 
-// untilPolicy waits until something holds of the policy.
+// untilPolicy waits until holds returns true for the policy.
 func (w *world) untilPolicy(p policy, what string, holds func() bool) {
 	w.Helper()
 	w.eventually(what, func() bool {
@@ -156,7 +155,7 @@ func (w *world) isUpToDate(mg resource.Managed) bool {
 	return mg.GetCondition(kind.TypeUpToDate).Status == corev1.ConditionTrue
 }
 
-// snapshotNames are those of the VM in PVE, oldest first.
+// snapshotNames returns the names of the VM's snapshots in PVE, oldest first.
 func (w *world) snapshotNames() []string {
 	w.Helper()
 	o := w.m.Observation()
@@ -172,7 +171,7 @@ func (w *world) snapshotNames() []string {
 	return names
 }
 
-// taken is how many snapshots were asked of PVE.
+// taken returns how many snapshots were requested from PVE.
 func (w *world) taken() int {
 	w.Helper()
 	n := 0

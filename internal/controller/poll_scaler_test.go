@@ -69,7 +69,7 @@ func populations() map[string]population {
 	}
 }
 
-// newPopulation of a provider that has a cluster for itself, or that of others.
+// newPopulation returns a population of a provider that has a separate cluster, or that of others.
 func newPopulation(t *testing.T, scopeName, name string, others *population) *population {
 	t.Helper()
 	c := populations()[scopeName]
@@ -129,8 +129,8 @@ func (c *population) ready(n int) {
 	})
 }
 
-// slowly waits until nothing is missing any more. To look at a whole population takes
-// a while itself, and how long its Machines take depends on what else the computer does.
+// slowly waits until nothing is missing. Reading a whole population takes a while itself, and how long its Machines take depends on the load of the
+// computer.
 func (c *population) slowly(what string, missing func() string) {
 	c.Helper()
 	again, late := time.NewTicker(500*time.Millisecond), time.After(3*slowest)
@@ -163,8 +163,7 @@ func (c *population) deleteAll() {
 	})
 }
 
-// TestCompetingProviders has two providers, which know nothing of each other,
-// create a hundred VMs each on one cluster at the same time.
+// TestCompetingProviders makes two providers, which know nothing of each other, create a hundred VMs each on one cluster at the same time.
 func TestCompetingProviders(t *testing.T) {
 	t.Parallel()
 	const each = 100
@@ -212,8 +211,8 @@ func TestCompetingProviders(t *testing.T) {
 	})
 }
 
-// TestBalancedPopulation has one provider create many VMs at once, and places them
-// although PVE does not show most of them yet.
+// TestBalancedPopulation makes one provider create many VMs at the same time, and checks their placement, although PVE does not show most of them
+// yet.
 func TestBalancedPopulation(t *testing.T) {
 	t.Parallel()
 	const n = 40
@@ -254,7 +253,7 @@ func sum(m map[string]int) int {
 	return n
 }
 
-// TestPlacement drives what placement decides through a Machine's life.
+// TestPlacement checks the decisions of placement throughout a Machine's life.
 func TestPlacement(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

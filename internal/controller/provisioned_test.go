@@ -40,7 +40,7 @@ func TestProvisioned(t *testing.T) {
 	})
 }
 
-// provisioned has cloud-init run in the guest of a Machine until it ends with these errors.
+// provisioned runs cloud-init in the guest of a Machine until it ends with these errors.
 func provisioned(failures []string, status corev1.ConditionStatus, reason xpv2.ConditionReason) func(*world) {
 	return func(w *world) {
 		w.pve.Edit(func(s *simulator.State) {
@@ -68,7 +68,7 @@ func provisioned(failures []string, status corev1.ConditionStatus, reason xpv2.C
 	}
 }
 
-// provisioning waits until the condition GuestProvisioned is as wanted.
+// provisioning waits until the condition GuestProvisioned is as expected.
 func (w *world) provisioning(status corev1.ConditionStatus, reason xpv2.ConditionReason) xpv2.Condition {
 	w.Helper()
 	var got xpv2.Condition
@@ -80,7 +80,7 @@ func (w *world) provisioning(status corev1.ConditionStatus, reason xpv2.Conditio
 	return got
 }
 
-// filesRead of the guest so far.
+// filesRead returns the number of files of the guest that were read so far.
 func (w *world) filesRead() int {
 	n := 0
 	for _, r := range w.pve.Requests() {

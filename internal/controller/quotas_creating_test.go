@@ -38,25 +38,24 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// A creatingAttempt is one of a team to have more VMs than its quota lets it, by a resource that has no more to do with its VM while that is being made.
+// A creatingAttempt is an attempt of a team to get more VMs than its quota allows, with a resource that leaves its VM while that is being created.
 type creatingAttempt struct {
-	// task that makes the VM, and of returns the resource.
+	// task that creates the VM. of returns the resource.
 	task string
 	of   func(name string) resource.Managed
 
-	// leave has the resource have no more to do with VM vmid. What the provider writes at the same time may undo it, so that it is done until it has
-	// been done.
+	// leave makes the resource leave VM vmid. A concurrent write of the provider may undo that, so leave is repeated until done reports success.
 	leave func(mg resource.Managed, vmid int)
 	done  func(mg resource.Managed, vmid int) bool
 
-	// cores that the VM was granted, disk, the size of its disk, and more, what is said of that when the resource asks for another one.
+	// cores that the VM was granted, disk, the size of its disk, and more, the message when the resource requests another one.
 	cores, disk, more string
 
-	// back has the resource have its own VM again, by the annotations that it had; nil for one that cannot.
+	// back makes the resource have its VM again, by its previous annotations; nil for one that cannot.
 	back func(mg resource.Managed, before map[string]string)
 }
 
-// creatingAttempts of a team.
+// creatingAttempts returns the attempts of a team.
 func (w *tenantWorld) creatingAttempts() map[string]creatingAttempt {
 	ofMachine := func(name string) resource.Managed { return w.of("a", name, sized(4)) }
 	ofVolume := func(name string) resource.Managed { return w.volumeOf("a", name) }
@@ -106,10 +105,10 @@ func (w *tenantWorld) creatingAttempts() map[string]creatingAttempt {
 	}
 }
 
-// forgedUUID is one that no VM has.
+// forgedUUID is a UUID that no VM has.
 const forgedUUID = "f0f0f0f0-0000-4000-8000-000000000001"
 
-// dropped has a resource gone, whatever its finalizers are there for.
+// dropped deletes a resource without the work that its finalizers wait for.
 func (w *tenantWorld) dropped(mg resource.Managed) {
 	w.Helper()
 	if err := w.kube.Delete(w.Context(), mg); err != nil {
@@ -127,8 +126,8 @@ func (w *tenantWorld) dropped(mg resource.Managed) {
 	})
 }
 
-// TestQuotasWhileCreating has a team try to have more VMs than its quota lets it, by resources that name other VMs, or go, while their VMs are being made: also
-// where pools tell whose VMs are, in which none is before it is complete.
+// TestQuotasWhileCreating makes a team try to get more VMs than its quota allows, with resources that name other VMs, or are deleted, while their VMs
+// are being created, even where pools identify the VMs of tenants, which contain no VM before it is complete.
 func TestQuotasWhileCreating(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -160,7 +159,7 @@ func TestQuotasWhileCreating(t *testing.T) {
 	})
 }
 
-// leavesNoRoom sees that an attempt leaves no room for another VM, neither while the VM is being made nor later.
+// leavesNoRoom checks that an attempt leaves no room for another VM, neither while the VM is being created nor later.
 func (w *tenantWorld) leavesNoRoom(name string, a creatingAttempt) {
 	w.Helper()
 	release := w.pve.Inject(simulator.Fault{Task: a.task, Count: 1, Hold: true})
@@ -184,13 +183,13 @@ func (w *tenantWorld) leavesNoRoom(name string, a creatingAttempt) {
 	if a.done != nil {
 		w.becomes(mg, "has no more to do with its VM, and waits", func() bool {
 			if !a.done(mg, vmid) {
-				w.edit(mg, func() { a.leave(mg, vmid) }) // The provider wrote its own at the same time, which came last.
+				w.edit(mg, func() { a.leave(mg, vmid) }) // The provider wrote its value at the same time, and last.
 			}
 			return isShort(mg, "vms: 1 more, of 1 1 are used", a.more)
 		})
 	}
 	w.edit(more, func() { more.Parameters().Description = new("asks again") })
-	if a.done == nil { // Else that counts too which the resource is yet to have.
+	if a.done == nil { // Otherwise, the VM also counts that the resource is yet to have.
 		w.waitsForRoom(more, "vms: 1 more, of 1 1 are used", "disks/ceph: 4Gi more, of 4Gi "+a.disk+" are used")
 	}
 	w.waitsForRoom(more, "vms: 1 more, of 1 ")
@@ -214,14 +213,14 @@ func (w *tenantWorld) leavesNoRoom(name string, a creatingAttempt) {
 	})
 }
 
-// guests are the VMIDs of all.
+// guests returns the VMIDs of all guests.
 func (w *tenantWorld) guests() (all []int) {
 	w.pve.Edit(func(s *simulator.State) { all = slices.Sorted(maps.Keys(s.Guests)) })
 	return all
 }
 
-// TestQuotasOfTaken has somebody else take the VMID that was chosen for a VM, which the call or its task is told: the Machine, or the Volume, has its room
-// with another one. The VM that has the VMID may be one that is being made, and does not show yet whose it is.
+// TestQuotasOfTaken takes, as someone else, the VMID that was chosen for a VM, which the call or its task reports, and checks that the Machine, or
+// the Volume, has its room with another one. The VM with the VMID may be one that is being created, whose owner is not visible yet.
 func TestQuotasOfTaken(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -231,7 +230,7 @@ func TestQuotasOfTaken(t *testing.T) {
 		theirs := map[string]string{"name": "others", "smbios1": "uuid=" + forgedUUID}
 		halfMade := map[string]string{"lock": "clone", "description": " qmclone temporary file"}
 		for _, tc := range []struct {
-			path, node string // Proxmox VE looks on the node of the template, pve1, before it begins to clone.
+			path, node string // Proxmox VE checks the node of the template, pve1, before it starts to clone.
 			mg         resource.Managed
 			config     map[string]string
 		}{
@@ -260,7 +259,7 @@ func TestQuotasOfTaken(t *testing.T) {
 	})
 }
 
-// namedBy is the VMID that a Machine names, or the record of a Volume.
+// namedBy returns the VMID that a Machine, or the record of a Volume, names.
 func namedBy(t *testing.T, mg resource.Managed) int {
 	t.Helper()
 	vmid := tenancy.VMIDOf(meta.GetExternalName(mg))

@@ -59,27 +59,27 @@ func withQuota(q v1alpha1.TenantQuota) func(*tenantWorld) {
 	}
 }
 
-// sized is a VM of some cores that does not run.
+// sized is a VM with a number of cores that is stopped.
 func sized(cores int32) v1alpha1.MachineParameters {
 	p := linux()
 	p.CPU, p.PowerState = &v1alpha1.MachineCPU{Cores: &cores}, new(v1alpha1.PowerStateStopped)
 	return p
 }
 
-// waitsForRoom waits until a resource is shown to wait, and for what.
+// waitsForRoom waits until a resource is shown to wait for room, with these parts of the message.
 func (w *tenantWorld) waitsForRoom(mg resource.Managed, parts ...string) {
 	w.Helper()
 	w.becomes(mg, "waits for "+strings.Join(parts, ", "), func() bool { return isShort(mg, parts...) })
 }
 
-// isShort reports whether a resource is shown to wait for room, and for what.
+// isShort reports whether a resource is shown to wait for room, with these parts of the message.
 func isShort(mg resource.Managed, parts ...string) bool {
 	c := mg.GetCondition(kind.TypeUpToDate)
 	return c.Status == corev1.ConditionFalse && c.Reason == v1alpha1.ReasonQuotaExceeded && c.ObservedGeneration == mg.GetGeneration() &&
 		!slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(c.Message, p) })
 }
 
-// cores that the VMs of Machines have within a range of VMIDs, and their number.
+// cores returns the number of VMs of Machines in a range of VMIDs, and of their cores.
 func (w *tenantWorld) cores(lowest, highest int) (vms, cores int) {
 	w.pve.Edit(func(s *simulator.State) {
 		for id, g := range s.Guests {
@@ -92,7 +92,7 @@ func (w *tenantWorld) cores(lowest, highest int) (vms, cores int) {
 	return vms, cores
 }
 
-// gib that the disks have of VMs within a range of VMIDs.
+// gib returns the size of the disks of the VMs in a range of VMIDs.
 func (w *tenantWorld) gib(lowest, highest int) int {
 	var all int64
 	w.pve.Edit(func(s *simulator.State) {
@@ -106,7 +106,7 @@ func (w *tenantWorld) gib(lowest, highest int) int {
 	return int(all >> 30)
 }
 
-// provider configuration of the world.
+// providerConfig returns the provider configuration of the world.
 func (w *tenantWorld) providerConfig() providerconfig.Config {
 	w.Helper()
 	pc := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{}).(providerconfig.Config)
@@ -116,8 +116,8 @@ func (w *tenantWorld) providerConfig() providerconfig.Config {
 	return pc
 }
 
-// TestQuotas has a team ask for more than its quota: what does not fit waits, is passed by what does, and is made when there
-// is room. What is there grows while there is room, and is changed otherwise all the same.
+// TestQuotas makes a team request more than its quota, and checks that what does not fit waits, what fits passes it, and the former is created when
+// there is room. What exists grows while there is room, and other changes are made anyway.
 func TestQuotas(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -129,7 +129,7 @@ func TestQuotas(t *testing.T) {
 		w.make(large)
 		w.waitsForRoom(large, `tenant "team-a"`, "cores: 4 more, of 5 2 are used by 1 resource")
 		w.waitNotReady(large, v1alpha1.ReasonQuotaExceeded)
-		<-time.After(time.Second) // Who comes within one second of another may be the first as well.
+		<-time.After(time.Second) // Resources created within one second can be in any order.
 		w.make(small)
 		w.well(small)
 		w.edit(small, func() {
@@ -155,8 +155,8 @@ func TestQuotas(t *testing.T) {
 	})
 }
 
-// TestQuotasWarned has a team ask for more than a quota that is not enforced: all is made, and what would wait is told until there is room. What is there
-// already counts as allowed, and nothing is written while nothing changes.
+// TestQuotasWarned makes a team request more than a quota that is not enforced, and checks that everything is created, and what would wait is
+// reported until there is room. What existed before counts as allowed, and nothing is written while nothing changes.
 func TestQuotasWarned(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -166,12 +166,12 @@ func TestQuotasWarned(t *testing.T) {
 		for _, m := range []machine.Machine{first, large} {
 			w.make(m)
 			w.well(m)
-			<-time.After(time.Second) // Who comes within one second of another may be the first as well.
+			<-time.After(time.Second) // Resources created within one second can be in any order.
 		}
 		w.wouldWait(large, "cores: 4 more, of 5 2 are used by 1 resource")
 		w.make(small)
 		w.well(small)
-		w.isAllowed(small) // The larger one would not be there.
+		w.isAllowed(small) // The larger one would not exist.
 		w.isAllowed(first)
 		w.wouldWait(large, "cores: 4 more, of 5 3 are used by 2 resources")
 		if vms, cores := w.cores(20000, 20049); vms != 3 || cores != 7 {
@@ -195,14 +195,14 @@ func TestQuotasWarned(t *testing.T) {
 	})
 }
 
-// warned is a Machine of the first team that follows all rules.
+// warned returns a Machine of the first team that follows all rules.
 func (w *tenantWorld) warned(name string, vmid, cores int32) machine.Machine {
 	spec := sized(cores)
 	spec.Template, spec.Pool, spec.VMID, spec.Node = linux().Template, new("team-a"), &vmid, new("pve1")
 	return w.of("a", name, spec)
 }
 
-// wouldWait waits until a resource is told to wait if quotas were enforced, and for what.
+// wouldWait waits until a resource is reported to wait if quotas were enforced, with a text.
 func (w *tenantWorld) wouldWait(mg resource.Managed, text string) {
 	w.Helper()
 	w.becomes(mg, "would wait for "+text, func() bool {
@@ -212,13 +212,13 @@ func (w *tenantWorld) wouldWait(mg resource.Managed, text string) {
 	})
 }
 
-// isAllowed waits until nothing of a resource would be refused or wait.
+// isAllowed waits until no part of a resource would be refused or wait.
 func (w *tenantWorld) isAllowed(mg resource.Managed) {
 	w.Helper()
 	w.becomes(mg, "is allowed", func() bool { return mg.GetCondition(v1alpha1.TypeTenantAllowed).Status == corev1.ConditionTrue })
 }
 
-// staysAsItIs has a resource looked at several times, each second, and nothing written once all has settled.
+// staysAsItIs checks that nothing is written once everything has settled, while a resource is reconciled several times, once a second.
 func (w *tenantWorld) staysAsItIs(mg resource.Managed) {
 	w.Helper()
 	version := ""
@@ -236,7 +236,7 @@ func (w *tenantWorld) staysAsItIs(mg resource.Managed) {
 	w.wroteNothing(n)
 }
 
-// described is the description of the VM of a Machine.
+// described returns the description of the VM of a Machine.
 func (w *tenantWorld) described(mg resource.Managed) string {
 	m := mg.(machine.Machine)
 	if m.Observation().VMID == nil {
@@ -246,7 +246,7 @@ func (w *tenantWorld) described(mg resource.Managed) string {
 	return g.Config["description"]
 }
 
-// usageOf a tenant as the configuration shows it.
+// usageOf returns the usage of a tenant in the status of the configuration.
 func usageOf(pc providerconfig.Config, tenant string) map[string]string {
 	all := map[string]string{}
 	for _, t := range pc.Observation().Tenants {
@@ -259,8 +259,8 @@ func usageOf(pc providerconfig.Config, tenant string) map[string]string {
 	return all
 }
 
-// TestQuotasOfDisks has a team try to have more disks than its quota lets it: by detaching one after the other, and by a Volume that nobody has
-// looked at. What is detached counts until it is destroyed, also when a Volume takes it over.
+// TestQuotasOfDisks makes a team try to get more disks than its quota allows, by detaching one after the other, and by a Volume that no provider
+// reconciles. A detached disk counts until it is destroyed, even if a Volume adopts it.
 func TestQuotasOfDisks(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -297,8 +297,8 @@ func TestQuotasOfDisks(t *testing.T) {
 	})
 }
 
-// TestQuotasOfLeft has a team try to have more disks than its quota lets it, by Volumes that go and leave their disks: in the VM of a Machine that nobody
-// looks at, or retained.
+// TestQuotasOfLeft makes a team try to get more disks than its quota allows, by deleting Volumes that leave their disks, in the VM of a Machine that
+// no provider reconciles, or retained.
 func TestQuotasOfLeft(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -316,7 +316,7 @@ func TestQuotasOfLeft(t *testing.T) {
 			w.well(mg)
 		}
 		w.becomes(bound, "is the Machine's", func() bool { return isSynced(bound) && bound.GetCondition("Bound").Status == corev1.ConditionTrue })
-		w.shows("team-a", map[string]string{"disks/ceph": "9Gi/12Gi"}) // The Machine counts the disk no more.
+		w.shows("team-a", map[string]string{"disks/ceph": "9Gi/12Gi"}) // The Machine no longer counts the disk.
 		device := bound.Observation().Device
 		pause := func(value string) {
 			w.edit(w.m, func() { meta.AddAnnotations(w.m, map[string]string{meta.AnnotationKeyReconciliationPaused: value}) })
@@ -342,8 +342,8 @@ func TestQuotasOfLeft(t *testing.T) {
 	})
 }
 
-// TestQuotasOfAdopted has a team try to have more VMs than its quota lets it, by one that stays in the pool where it was adopted, and whose Machine goes
-// without it.
+// TestQuotasOfAdopted makes a team try to get more VMs than its quota allows, by one that stays in the pool where it was adopted when its Machine is
+// deleted.
 func TestQuotasOfAdopted(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -377,28 +377,29 @@ func isUpToDate(mg resource.Managed) bool {
 	return c.Status == corev1.ConditionTrue && c.ObservedGeneration == mg.GetGeneration()
 }
 
-// data is a disk at a device, and no other one by another name.
+// data returns a disk with a device and its name.
 func data(device string) v1alpha1.MachineDisk {
 	return v1alpha1.MachineDisk{Name: "at-" + device, Device: &device, Size: new("3G"), Storage: new("ceph")}
 }
 
-// listOf disks with that of the template.
+// listOf returns a list of disks including that of the template.
 func listOf(more ...v1alpha1.MachineDisk) []v1alpha1.MachineDisk {
 	return append([]v1alpha1.MachineDisk{{Name: "root"}}, more...)
 }
 
-// option of the Machine's VM.
+// option returns an option of the Machine's VM.
 func (w *tenantWorld) option(name string) string {
 	g, _ := w.pve.Guest(w.vmid())
 	return g.Config[name]
 }
 
-// detached is a disk of the Machine's VM that is not attached; empty if there is none.
+// detached returns a disk of the Machine's VM that is not attached, or an empty name if there is none.
 func (w *tenantWorld) detached() string {
 	return cmp.Or(w.option("unused0"), w.option("unused1"))
 }
 
-// forgesVolume has a Volume that nobody looks at have the detached disk of the Machine, so that the Machine attaches it free of charge.
+// forgesVolume forges the record of a Volume that no provider reconciles, so that it has the detached disk of the Machine and the Machine attaches it
+// free of charge.
 func (w *tenantWorld) forgesVolume(list func(...v1alpha1.MachineDisk)) {
 	w.Helper()
 	last := w.detached()
@@ -412,7 +413,7 @@ func (w *tenantWorld) forgesVolume(list func(...v1alpha1.MachineDisk)) {
 	list(v1alpha1.MachineDisk{Name: "free", VolumeRef: &v1alpha1.VolumeReference{Name: forged.GetName()}}, data("scsi7"))
 }
 
-// TestQuotasOfSnapshots has Snapshots and Backups wait for room.
+// TestQuotasOfSnapshots checks that Snapshots and Backups wait for room.
 func TestQuotasOfSnapshots(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -446,7 +447,7 @@ func TestQuotasOfSnapshots(t *testing.T) {
 	})
 }
 
-// takesAnother has a Snapshot name another snapshot, and nothing tell that it has taken one.
+// takesAnother changes the name of a Snapshot, and removes the record of the snapshot that it has taken.
 func (w *tenantWorld) takesAnother(mg resource.Managed) {
 	w.Helper()
 	s, n := mg.(snapshot.Snapshot), len(w.writes())
@@ -473,7 +474,7 @@ func (w *tenantWorld) takesAnother(mg resource.Managed) {
 	}
 }
 
-// takesSafety has a team ask for a safety snapshot, which is no Snapshot that a quota counts.
+// takesSafety requests a safety snapshot, which is not a Snapshot that a quota counts.
 func (w *tenantWorld) takesSafety(snapshot string) {
 	w.Helper()
 	w.change(func(p *v1alpha1.MachineParameters) {
@@ -488,7 +489,7 @@ func (w *tenantWorld) takesSafety(snapshot string) {
 	}
 }
 
-// TestQuotasAtOnce has teams ask for twice of what they may have, all at once, from two providers.
+// TestQuotasAtOnce makes teams request twice of what they may have, all at the same time, from two providers.
 func TestQuotasAtOnce(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -497,7 +498,7 @@ func TestQuotasAtOnce(t *testing.T) {
 	})
 }
 
-// TestQuotasOfBothScopes has a team ask in both scopes for twice of what it may have for one cluster, all at once, from two providers.
+// TestQuotasOfBothScopes makes a team request in both scopes twice of what it may have for one cluster, all at the same time, from two providers.
 func TestQuotasOfBothScopes(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -506,7 +507,7 @@ func TestQuotasOfBothScopes(t *testing.T) {
 	})
 }
 
-// TestQuotasOfMany is the same with 500 Machines of twenty teams, which are namespaced, and with SCOPES=all as many cluster-scoped ones.
+// TestQuotasOfMany does the same with 500 Machines of twenty teams, which are namespaced, and with SCOPES=all as many cluster-scoped ones.
 func TestQuotasOfMany(t *testing.T) {
 	t.Parallel()
 	among := []string{"Namespaced"}
@@ -523,7 +524,7 @@ func TestQuotasOfMany(t *testing.T) {
 	}
 }
 
-// atOnce has teams make Machines at once, of which half have room, and the others once those have gone.
+// atOnce makes teams create Machines at the same time, half of which have room, and the others once those are deleted.
 func atOnce(t *testing.T, p pairing, teams, each int, in ...func(*tenantWorld) []*tenantWorld) {
 	t.Helper()
 	all, made := madeAtOnce(t, p, teams, each, in...)
@@ -548,14 +549,14 @@ func (w *tenantWorld) shows(tenant string, want map[string]string) {
 		if maps.Equal(usageOf(pc, tenant), want) {
 			return true
 		}
-		if asked++; asked%80 == 1 { // It counts once a minute, and after each change.
+		if asked++; asked%80 == 1 { // The provider counts once a minute, and after each change.
 			w.recounts(pc)
 		}
 		return false
 	})
 }
 
-// recounts changes a configuration in what no tenant needs, so that it counts again.
+// recounts changes a configuration in a field that no tenant needs, so that the provider counts again.
 func (w *tenantWorld) recounts(pc providerconfig.Config) {
 	w.Helper()
 	if s := pc.Settings(); s.DefaultBridge == nil {
@@ -568,7 +569,7 @@ func (w *tenantWorld) recounts(pc providerconfig.Config) {
 	}
 }
 
-// madeAtOnce are Machines of teams, which two providers look after, a shard each, with the worlds that they are of by turns.
+// madeAtOnce returns Machines of teams, which two providers manage as two shards, and the worlds to which the Machines belong in turn.
 func madeAtOnce(t *testing.T, p pairing, teams, each int, in ...func(*tenantWorld) []*tenantWorld) ([]*tenantWorld, []machine.Machine) {
 	t.Helper()
 	w := newPairedWorld(t, p, fmt.Sprintf("many%d-", teams), func(w *tenantWorld) {
@@ -598,8 +599,9 @@ func madeAtOnce(t *testing.T, p pairing, teams, each int, in ...func(*tenantWorl
 	return all, made
 }
 
-// teamRules is as many tenants as there are teams, with a quota each that has room for half of their Machines: by their number, their cores or their disks.
-// Every other one has a pool, where no VM is while it is being made. No other world has tenants of these names, which would be in one ConfigMap with these.
+// teamRules returns as many tenants as there are teams, each with a quota that has room for half of their Machines, by their number, their cores or
+// their disks. Every other tenant has a pool, which contains no VM while it is being created. No other world has tenants of these names, which would
+// share a ConfigMap with these.
 func (w *tenantWorld) teamRules(each int) []v1alpha1.ProviderTenant {
 	quotas := []v1alpha1.TenantQuota{
 		{VMs: new(int32(each / 2))}, {Cores: new(int32(each / 2 * 2))}, {Disks: []v1alpha1.TenantStorageQuota{
@@ -622,7 +624,7 @@ func (w *tenantWorld) teamRules(each int) []v1alpha1.ProviderTenant {
 	return all
 }
 
-// makeAll Machines, several at a time.
+// makeAll creates Machines, several at a time.
 func (w *tenantWorld) makeAll(all []machine.Machine) {
 	w.Helper()
 	var made sync.WaitGroup
@@ -636,7 +638,7 @@ func (w *tenantWorld) makeAll(all []machine.Machine) {
 	made.Wait()
 }
 
-// removeAll Machines, and wait until they have gone.
+// removeAll deletes Machines, and waits until they no longer exist.
 func (w *tenantWorld) removeAll(all []machine.Machine) {
 	w.Helper()
 	for _, m := range all {
@@ -647,7 +649,7 @@ func (w *tenantWorld) removeAll(all []machine.Machine) {
 	w.eventually("all are gone", func() bool { return !slices.ContainsFunc(all, func(m machine.Machine) bool { return w.show(m) }) })
 }
 
-// readyOf Machines are those that are ready.
+// readyOf returns the Machines that are ready.
 func (w *tenantWorld) readyOf(all []machine.Machine) []machine.Machine {
 	w.Helper()
 	return slices.DeleteFunc(slices.Clone(all), func(m machine.Machine) bool {
@@ -655,8 +657,8 @@ func (w *tenantWorld) readyOf(all []machine.Machine) []machine.Machine {
 	})
 }
 
-// quotasAreKept waits until as many Machines are ready as the quotas let, and the others wait. No quota is exceeded meanwhile. It goes on waiting
-// as long as more of them become ready, or come to wait.
+// quotasAreKept waits until as many Machines are ready as the quotas allow, and the others wait. It checks that no quota is exceeded meanwhile. It
+// keeps waiting as long as more of them become ready, or start to wait.
 func (w *tenantWorld) quotasAreKept(teams, each int, all []machine.Machine) {
 	w.Helper()
 	for most, late := -1, time.Now(); ; <-time.After(time.Second) {
@@ -690,7 +692,7 @@ func (w *tenantWorld) withinQuotas(teams, each int) {
 	}
 }
 
-// TestQuotasOfAddresses has no Machine take an address of a pool, of which others have some too, while it waits for room.
+// TestQuotasOfAddresses checks that a Machine takes no address of a pool, of which others have some too, while it waits for room.
 func TestQuotasOfAddresses(t *testing.T) {
 	installIPAM(t)
 	t.Parallel()

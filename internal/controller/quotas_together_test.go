@@ -43,7 +43,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// inBothScopes is a world with the same one in the other scope: there another configuration has the same tenants for the same cluster.
+// inBothScopes returns a world and the same one in the other scope, where another configuration has the same tenants for the same cluster.
 func inBothScopes(w *tenantWorld) []*tenantWorld {
 	w.Helper()
 	other := *w
@@ -66,7 +66,7 @@ func inBothScopes(w *tenantWorld) []*tenantWorld {
 // shard is a label by which providers divide resources.
 const shard = "example.org/shard"
 
-// sharded is a provider that looks after a shard alone.
+// sharded returns options of a provider that manages only one shard.
 func sharded(name string) func(ctrl.Manager) kind.Options {
 	return func(mgr ctrl.Manager) kind.Options {
 		o := kindOptions(mgr)
@@ -75,7 +75,7 @@ func sharded(name string) func(ctrl.Manager) kind.Options {
 	}
 }
 
-// another provider beside the one that runs.
+// another starts another provider in addition to the one that is running.
 func (w *tenantWorld) another(options func(ctrl.Manager) kind.Options) {
 	w.Helper()
 	stop := w.stop
@@ -85,7 +85,7 @@ func (w *tenantWorld) another(options func(ctrl.Manager) kind.Options) {
 	w.stop = func() { stop(); other() }
 }
 
-// measured is a provider whose metrics are gathered.
+// measured returns options of a provider whose metrics are gathered.
 func measured(t *testing.T, by *prometheus.Registry, of func(ctrl.Manager) kind.Options) func(ctrl.Manager) kind.Options {
 	t.Helper()
 	return func(mgr ctrl.Manager) kind.Options {
@@ -98,7 +98,7 @@ func measured(t *testing.T, by *prometheus.Registry, of func(ctrl.Manager) kind.
 	}
 }
 
-// gauge are the values of a metric of a tenant, by what they are about.
+// gauge returns the values of a metric of a tenant, by the resource.
 func gauge(t *testing.T, from prometheus.Gatherer, name, tenant string) map[string]int64 {
 	t.Helper()
 	families, err := from.Gather()
@@ -120,8 +120,8 @@ func gauge(t *testing.T, from prometheus.Gatherer, name, tenant string) map[stri
 	return all
 }
 
-// TestQuotasTogether has a team ask for more memory, addresses, snapshots and backups than it may have, all at once, from two providers: no limit is
-// exceeded at any time, what there is room for is made, and metrics show what there is and that others wait.
+// TestQuotasTogether makes a team request more memory, addresses, snapshots and backups than it may have, all at the same time, from two providers.
+// It checks that no limit is exceeded at any time, that what fits is created, and that metrics show what exists and that others wait.
 func TestQuotasTogether(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -145,13 +145,14 @@ func TestQuotasTogether(t *testing.T) {
 	})
 }
 
-// gibibyte has a VM have that much memory.
+// gibibyte gives a VM that much memory.
 func gibibyte(p v1alpha1.MachineParameters) v1alpha1.MachineParameters {
 	p.Memory = new(kresource.MustParse("1Gi"))
 	return p
 }
 
-// asksForAll makes twice of what there is room for, at once: VMs with an address, VMs without, and snapshots and backups of the VM that is there.
+// asksForAll creates twice of what there is room for, at the same time: VMs with an address, VMs without, and snapshots and backups of the existing
+// VM.
 func (w *tenantWorld) asksForAll() []resource.Managed {
 	w.Helper()
 	var all []resource.Managed
@@ -173,7 +174,7 @@ func (w *tenantWorld) asksForAll() []resource.Managed {
 	return all
 }
 
-// has is what the VMs of team-a have, and its backups.
+// has returns what the VMs of team-a have, and its backups.
 func (w *tenantWorld) has() map[string]int64 {
 	all := map[string]int64{"backups": int64(len(w.backedUp())), "memory": 0, "snapshots": 0, "publicAddresses/vmbr1": 0}
 	w.pve.Edit(func(s *simulator.State) {
@@ -193,12 +194,13 @@ func (w *tenantWorld) has() map[string]int64 {
 	return all
 }
 
-// allTogether are the limits of team-a in this test.
+// allTogether returns the limits of team-a in this test.
 func allTogether() map[string]int64 {
 	return map[string]int64{"memory": 6 << 30, "snapshots": 3, "backups": 2, "publicAddresses/vmbr1": 3}
 }
 
-// areKept waits until as many resources of each kind are ready as there is room for, and all others wait for room. No limit is exceeded meanwhile.
+// areKept waits until as many resources of each kind are ready as there is room for, and all others wait for room. It checks that no limit is
+// exceeded meanwhile.
 func (w *tenantWorld) areKept(all []resource.Managed, want map[string]int) {
 	w.Helper()
 	most, late := -1, time.Now()
@@ -230,7 +232,7 @@ func (w *tenantWorld) areKept(all []resource.Managed, want map[string]int) {
 	}
 }
 
-// measures waits until the metrics show what there is, and who waits for more.
+// measures waits until the metrics show what exists, and who waits for more.
 func (w *tenantWorld) measures(by prometheus.Gatherer) {
 	w.Helper()
 	const metric = "proxmox_operator_tenant_quota_"
@@ -250,7 +252,7 @@ func (w *tenantWorld) measures(by prometheus.Gatherer) {
 	}
 }
 
-// removesOneOfEach kind of those that are ready. What is left is returned.
+// removesOneOfEach removes one resource of each kind of those that are ready. It returns the remaining ones.
 func (w *tenantWorld) removesOneOfEach(all []resource.Managed) []resource.Managed {
 	w.Helper()
 	removed := map[string]bool{}

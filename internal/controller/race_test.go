@@ -20,8 +20,8 @@ package controller_test
 
 import "time"
 
-// raced says that the race detector watches.
+// raced reports that the race detector is enabled.
 const raced = true
 
-// pace is as without the race detector, with which each look takes some times as long.
+// pace is the same as without the race detector, under which each reconcile takes several times as long.
 const pace = 250 * time.Millisecond

@@ -28,13 +28,13 @@ import (
 	"testing"
 )
 
-// TestReasonsAreExplained has each reason of a condition, and of an event that is no
-// task's, in a document for who meets it.
+// TestReasonsAreExplained checks that each reason of a condition, and of an event that does not report a task, is explained in a document for its
+// readers.
 func TestReasonsAreExplained(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		in     []string
-		shares []string // Packages, or files, whose reasons are its own too.
+		shares []string // Packages, or files, whose reasons it has too.
 	}{
 		"machine/conditions": {reason: "Reasons of Machines are explained.", in: []string{"troubleshooting", "machine-lifecycle"}},
 		"providerconfig":     {reason: "Reasons of provider configurations are explained.", in: []string{"troubleshooting", "connection"}},
@@ -97,8 +97,7 @@ func documents(t *testing.T) []string {
 	return files
 }
 
-// reasonsOf a package, or of one of its files, are its constants, and those of the packages in its folder, that are
-// reasons of conditions or events.
+// reasonsOf returns the constants of a package, or of one of its files, and of the packages in its folder, that are reasons of conditions or events.
 func reasonsOf(t *testing.T, dir string) []string {
 	t.Helper()
 	var all, files []string
@@ -135,10 +134,10 @@ func reasonsOf(t *testing.T, dir string) []string {
 	return slices.Compact(slices.DeleteFunc(all, func(r string) bool { return r == filtered }))
 }
 
-// filtered is the reason of crossplane-runtime's event after each update, which is not passed on.
+// filtered is the reason of crossplane-runtime's event after each update, which is dropped.
 const filtered = "UpdatedExternalResource"
 
-// isReason reports whether a type is one of reasons: xpv2.ConditionReason or event.Reason.
+// isReason reports whether a type is a type of reasons: xpv2.ConditionReason or event.Reason.
 func isReason(e ast.Expr) bool {
 	s, ok := e.(*ast.SelectorExpr)
 	return ok && (s.Sel.Name == "ConditionReason" || s.Sel.Name == "Reason")

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestRecreations has nodes lost while they create VMs, in both scopes and on all versions.
+// TestRecreations loses nodes while they create VMs, in both scopes and on all versions.
 func TestRecreations(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
@@ -40,7 +40,7 @@ func TestRecreations(t *testing.T) {
 	})
 }
 
-// nothing is a VM that is made from nothing.
+// nothing is a VM that is created from nothing.
 func nothing() v1alpha1.MachineParameters {
 	return v1alpha1.MachineParameters{
 		Node: new("pve2"), Disks: []v1alpha1.MachineDisk{{Name: "root", Size: new("1G"), Storage: new("local-lvm")}},
@@ -57,7 +57,7 @@ func (w *world) losesCreation(spec v1alpha1.MachineParameters, task, node string
 	return half
 }
 
-// diesCreating has a node lost while a VM is being created.
+// diesCreating loses a node while a VM is being created.
 func (w *world) diesCreating(node string) (half int) {
 	w.Helper()
 	half = w.halfMade()
@@ -82,7 +82,7 @@ func (w *world) halfMade() (half int) {
 	return half
 }
 
-// recreates asks for a recreation, and waits for the state that it comes to.
+// recreates requests a recreation, and waits for the resulting state.
 func (w *world) recreates(r v1alpha1.MachineRecreation, want v1alpha1.MachineActState) *v1alpha1.MachineRecreationObservation {
 	w.Helper()
 	w.change(func(p *v1alpha1.MachineParameters) { p.Recreation = &r })
@@ -175,8 +175,8 @@ func notLost(w *world) {
 	w.finish()
 }
 
-// lostAway has the node die that a clone is for, while another one makes it: PVE goes on, and leaves it complete on the node that is off. Advice and act
-// agree that it is not created again.
+// lostAway loses the target node of a clone while another node creates it. PVE continues, and leaves the clone complete on the node that is off. The
+// advice and the act agree that it is not created again.
 func lostAway(w *world) {
 	w.pve.Inject(simulator.Fault{Task: "qmclone", Count: 1, Hold: true})
 	spec := ubuntu()

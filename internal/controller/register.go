@@ -31,12 +31,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/storage"
 )
 
-// A row is a kind of managed resources, which both scopes have.
+// A row is a kind of managed resources that exists in both scopes.
 type row struct {
 	kind  string
 	setup setupKind
 
-	// needs are the other kinds of its scope without which it cannot run.
+	// needs lists the other kinds of the same scope that it cannot run without.
 	needs []string
 }
 

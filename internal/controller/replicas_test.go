@@ -26,8 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestReplicas removes VMs that are replicated, on both versions: each wants another
-// privilege for that.
+// TestReplicas removes replicated VMs on both versions, each of which requires another privilege for that.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
@@ -35,8 +34,7 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
-// replicated is a VM that a person has replicated, who has not said that the provider
-// may end that.
+// replicated replicates a VM manually, without consent that the provider may end the replication.
 func replicated(w *world) {
 	pool := &simulator.Storage{ID: "tank", Type: "zfspool", Content: []string{"images"}, Total: 100 << 30}
 	w.pve.Edit(func(s *simulator.State) { s.Storages[pool.ID] = pool })
@@ -59,7 +57,7 @@ func replicated(w *world) {
 	}
 }
 
-// copies of the disk of a VM, on all nodes.
+// copies returns the number of copies of the disk of a VM on all nodes.
 func copies(w *world, vmid int) (n int) {
 	w.pve.Edit(func(s *simulator.State) {
 		for k, v := range s.Volumes {

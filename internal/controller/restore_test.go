@@ -35,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestRestores has Machines made from backups, in both scopes and on all versions.
+// TestRestores checks Machines that are created from backups, in both scopes and on all versions.
 func TestRestores(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
@@ -51,7 +51,7 @@ func TestRestores(t *testing.T) {
 	})
 }
 
-// backUp the Machine's VM. It returns once the Backup is there, made or not.
+// backUp backs up the Machine's VM. It returns once the Backup exists, complete or not.
 func (w *world) backUp(name, storage string) restore.Backup {
 	w.Helper()
 	o := w.meta()
@@ -70,8 +70,7 @@ func (w *world) backUp(name, storage string) restore.Backup {
 	return b
 }
 
-// restoreTo makes another Machine of a backup, which is the world's Machine from now on. It returns the
-// first one.
+// restoreTo creates another Machine from a backup, which becomes the world's Machine. It returns the first one.
 func (w *world) restoreTo(spec v1alpha1.MachineParameters) (first machine.Machine) {
 	w.Helper()
 	first = w.m
@@ -99,7 +98,7 @@ func (w *world) finishBoth(first machine.Machine) {
 	w.finish()
 }
 
-// backedUp makes a Machine with a backup, whose volume it returns.
+// backedUp creates a Machine with a backup, and returns its volume.
 func (w *world) backedUp() string {
 	w.Helper()
 	w.grant("/vms", "PVEVMAdmin")
@@ -141,7 +140,7 @@ func fromBackup(w *world) {
 	w.finishBoth(first)
 }
 
-// firstVM is the VM that was backed up.
+// firstVM returns the VM that was backed up.
 func (w *world) firstVM() simulator.Guest {
 	g, _ := w.pve.Guest(10000)
 	return g
@@ -164,7 +163,7 @@ func fromVolume(w *world) {
 	w.finishBoth(first)
 }
 
-// elsewhere is a backup of a VM that another cluster has, whose disk and bridge are not in this one, on a storage that both share.
+// elsewhere is a backup of a VM in another cluster, on a storage that both clusters share. Its disk and bridge are not in this one.
 const elsewhere = "nfs:backup/vzdump-qemu-777-2026_11_22-17_00_00.vma.zst"
 
 func fromElsewhere(w *world) {
@@ -201,7 +200,7 @@ func fromElsewhere(w *world) {
 
 func wokenByBackup(w *world) {
 	w.stop()
-	w.poll = time.Hour // Nobody would look in time.
+	w.poll = time.Hour // The provider would not poll in time.
 	w.start()
 	w.grant("/vms", "PVEVMAdmin")
 	w.create(ubuntu())
@@ -229,7 +228,7 @@ func fromLatest(w *world) {
 	w.finishBoth(first)
 }
 
-// breakRestores has restores fail until they are mended.
+// breakRestores makes restores fail until they are repaired.
 func (w *world) breakRestores() (mend func()) {
 	return w.pve.Inject(simulator.Fault{Task: "qmrestore", TaskExit: "command 'vma extract' failed"})
 }
@@ -282,7 +281,7 @@ func isWhole(w *world) {
 	}
 }
 
-// volume makes a Volume on local storage.
+// volume creates a Volume on local storage.
 func (w *world) volume(name string) resource.Managed {
 	w.Helper()
 	o := w.meta()

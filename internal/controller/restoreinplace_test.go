@@ -36,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestRestoresInPlace has Machines put back to backups of their VMs, in both scopes and on all versions.
+// TestRestoresInPlace checks Machines whose VMs are put back to backups, in both scopes and on all versions.
 func TestRestoresInPlace(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
@@ -50,7 +50,7 @@ func TestRestoresInPlace(t *testing.T) {
 	})
 }
 
-// putBack asks for a restore in place, and waits for the state that it comes to.
+// putBack requests a restore in place, and waits for the resulting state.
 func (w *world) putBack(r v1alpha1.MachineRestoreInPlace, want v1alpha1.MachineActState) *v1alpha1.MachineRestoreInPlaceObservation {
 	w.Helper()
 	w.change(func(p *v1alpha1.MachineParameters) { p.RestoreInPlace = &r })
@@ -62,7 +62,7 @@ func (w *world) putBack(r v1alpha1.MachineRestoreInPlace, want v1alpha1.MachineA
 	return w.m.Observation().RestoreInPlace
 }
 
-// labelsBackups starts the provider again as one with a shard, so that the safety backups it makes have the label by which this test's are told.
+// labelsBackups restarts the provider with a shard, so that its safety backups have the label that identifies those of this test.
 func (w *world) labelsBackups() {
 	w.stop()
 	w.options = func(mgr ctrl.Manager) kind.Options {
@@ -121,7 +121,7 @@ func isPutBack(w *world) {
 	w.finish()
 }
 
-// checkSafety checks the Backup that was made before a restore.
+// checkSafety checks the Backup that was created before a restore.
 func (w *world) checkSafety(name string) {
 	w.Helper()
 	var b restore.Backup = &cluster.Backup{}
@@ -165,7 +165,7 @@ func runsUnseen(w *world) {
 		Token: "1", Volume: &volume, AllowRunning: new(true), SafetyBackup: &v1alpha1.MachineSafetyBackup{Storage: "nfs"},
 	}
 	w.putBack(back, v1alpha1.ActMakingSafetyBackup)
-	w.onNode("pve3", func(n *simulator.Node) { n.Offline = true }) // It has VM 101, which reaches the storage of the disk.
+	w.onNode("pve3", func(n *simulator.Node) { n.Offline = true }) // It has VM 101, which can access the storage of the disk.
 	goOn()
 	w.eventually("the restore is refused", func() bool {
 		w.exists()
@@ -233,7 +233,7 @@ func endsKept(w *world) {
 	}
 }
 
-// keptSnapshot has a snapshot taken of the Machine's VM that is to be retained.
+// keptSnapshot takes a snapshot of the Machine's VM that is to be retained.
 func (w *world) keptSnapshot(name string) resource.Managed {
 	w.Helper()
 	o, retain := w.meta(), v1alpha1.SnapshotRetain

@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestRollbacks has Machines go back to snapshots, in both scopes and on all versions.
+// TestRollbacks checks Machines whose VMs are rolled back to snapshots, in both scopes and on all versions.
 func TestRollbacks(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
@@ -46,7 +46,7 @@ func TestRollbacks(t *testing.T) {
 	})
 }
 
-// snapshotTaken has an administrator take a snapshot of the VM.
+// snapshotTaken takes a snapshot of the VM as an administrator.
 func (w *world) snapshotTaken(name string, memory bool) {
 	w.Helper()
 	u, err := w.admin.TakeSnapshot(w.Context(), w.ref(), proxmox.SnapshotOptions{Name: name, Memory: memory})
@@ -59,7 +59,7 @@ func (w *world) snapshotTaken(name string, memory bool) {
 	})
 }
 
-// goBack asks for a rollback, and waits for the state that it comes to.
+// goBack requests a rollback, and waits for the resulting state.
 func (w *world) goBack(r v1alpha1.MachineRollback, want v1alpha1.MachineActState) *v1alpha1.MachineRollbackObservation {
 	w.Helper()
 	w.change(func(p *v1alpha1.MachineParameters) { p.Rollback = &r })
@@ -117,7 +117,7 @@ func goesBack(w *world) {
 	w.finish()
 }
 
-// importedBack is a Machine that was lost, and is made again from the manifest that asked for a rollback.
+// importedBack creates a lost Machine again from the manifest that requested a rollback.
 func importedBack(w *world) {
 	w.create(ubuntu(), func(m machine.Machine) {
 		m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate})
@@ -144,7 +144,7 @@ func importedBack(w *world) {
 	w.finish()
 }
 
-// uncollected removes the connection Secret of a Machine that is gone, which nobody else does here.
+// uncollected removes the connection Secret of a deleted Machine, because there is no garbage collector here.
 func (w *world) uncollected(name string) {
 	w.Helper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

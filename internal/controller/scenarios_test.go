@@ -44,16 +44,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// A scenario of a Machine's life, the same in both scopes.
+// A scenario in the life of a Machine, the same in both scopes.
 type scenario struct {
 	reason    string
 	durations map[string]string
 	run       func(*world)
 
-	// version of PVE, if not that of the quickstart cluster.
+	// version of PVE, if it differs from that of the quickstart cluster.
 	version string
 
-	// options of the provider, if not those of all.
+	// options of the provider, if they differ from the default.
 	options func(ctrl.Manager) kind.Options
 }
 
@@ -109,22 +109,22 @@ func eachScope(t *testing.T, run func(t *testing.T, scopeName string)) {
 // A pairing of a scope and a version of Proxmox VE.
 type pairing struct{ scope, version string }
 
-// eachPairing runs a test in both scopes on both versions of Proxmox VE, except those that inPairings leaves out: with SCOPES=first, and with the race
-// detector without SCOPES, it runs in one scope, on one version. SCOPES=sample has it run in the other scope, on the other version.
+// eachPairing runs a test in both scopes on both versions of Proxmox VE, except those that inPairings leaves out. With SCOPES=first, and with the
+// race detector without SCOPES, the test runs in one scope, on one version. With SCOPES=sample, it runs in the other scope, on the other version.
 func eachPairing(t *testing.T, run func(t *testing.T, p pairing)) {
 	t.Helper()
 	turn := int(crc32.ChecksumIEEE([]byte(t.Name())))
 	runPairings(t, run, func(way int) bool { return inPairings(turn, way) })
 }
 
-// inPairings reports whether to run a test in a way of runPairings: in those that inMatrix selects, and with SCOPES=sample in the scope that SCOPES=first
-// leaves out. What keeps tenants apart differs by scope.
+// inPairings reports whether to run a test in a way of runPairings: in those that inMatrix selects, and with SCOPES=sample in the scope that
+// SCOPES=first leaves out. The isolation of tenants differs by scope.
 func inPairings(turn, way int) bool {
 	return inMatrix(turn, way) || os.Getenv("SCOPES") == "sample" && way < len(scopes()) && way != turn%2
 }
 
-// TestPairings sees that SCOPES=first and SCOPES=sample, which .ci/run has, together run a test of eachPairing once in each scope, and every third on both
-// versions there.
+// TestPairings checks that SCOPES=first and SCOPES=sample, which .ci/run uses, together run a test of eachPairing once in each scope, and every third
+// test on both versions there.
 func TestPairings(t *testing.T) {
 	for turn := range 6 {
 		want := []int{0, 1}
@@ -146,7 +146,8 @@ func TestPairings(t *testing.T) {
 	}
 }
 
-// rarePairings runs a test as eachScope does, and where SCOPES leaves out no more, as with rest and all, also on the other version in each scope.
+// rarePairings runs a test as eachScope does, and where SCOPES leaves out nothing more, as with rest and all, also on the other version in each
+// scope.
 func rarePairings(t *testing.T, run func(t *testing.T, p pairing)) {
 	t.Helper()
 	turn := int(crc32.ChecksumIEEE([]byte(t.Name())))
@@ -158,8 +159,8 @@ func rarePairings(t *testing.T, run func(t *testing.T, p pairing)) {
 	})
 }
 
-// runPairings runs a test in the pairings that are wanted. The first ways are each scope on the version it is tried with, the others each scope on
-// the other version.
+// runPairings runs a test in the wanted pairings. The first ways are each scope on the version it is tested with, the others each scope on the other
+// version.
 func runPairings(t *testing.T, run func(t *testing.T, p pairing), wanted func(way int) bool) {
 	t.Helper()
 	for i, scopeName := range slices.Sorted(maps.Keys(scopes())) {
@@ -180,7 +181,7 @@ func runPairings(t *testing.T, run func(t *testing.T, p pairing), wanted func(wa
 	}
 }
 
-// runsRare reports whether to run what no shorter run needs.
+// runsRare reports whether to run tests that no shorter run needs.
 func runsRare() bool {
 	switch os.Getenv("SCOPES") {
 	case "first", "sample":
@@ -191,7 +192,7 @@ func runsRare() bool {
 	return !raced
 }
 
-// runAll scenarios in both scopes.
+// runAll runs scenarios in both scopes.
 func runAll(t *testing.T, all map[string]scenario) {
 	t.Helper()
 	for scopeName, name := range pairs(scopes(), all) {
@@ -199,8 +200,8 @@ func runAll(t *testing.T, all map[string]scenario) {
 	}
 }
 
-// versions of PVE, each with the scope it is tried in: Kubernetes' part knows no
-// version, and PVE's no scope, so that each meeting with the other says nothing new.
+// versions returns the versions of PVE, each with the scope it is tested in. The Kubernetes part does not depend on the version, and the PVE part not
+// on the scope, so that other combinations add nothing.
 func versions() map[string]string {
 	return map[string]string{"8.4": "Cluster", "9.2": "Namespaced"}
 }
@@ -228,8 +229,8 @@ func pairs[A, B any](ways map[string]A, names map[string]B) iter.Seq2[string, st
 	}
 }
 
-// inMatrix reports whether to run a name in a way. SCOPES=first selects one way for each name, by turns, SCOPES=rest the others, and
-// SCOPES=sample those of every third name. The race detector takes several times as long, so without SCOPES it takes part in the first only.
+// inMatrix reports whether to run a name in a way. SCOPES=first selects one way for each name, in turn, SCOPES=rest the others, and SCOPES=sample
+// those of every third name. The race detector takes several times as long, so without SCOPES it runs only the first.
 func inMatrix(name, way int) bool {
 	first := name%2 == way
 	switch os.Getenv("SCOPES") {
@@ -448,7 +449,7 @@ func power(w *world) {
 	w.finish()
 }
 
-// router is somebody else's VM.
+// router is a VM of someone else.
 const router = 100
 
 func (w *world) router() simulator.Guest {
@@ -520,7 +521,7 @@ func removed(w *world) {
 	w.ready()
 	first := w.vm().Config["vmgenid"] + w.vm().Config["net0"]
 	ref := w.ref()
-	w.eventually("it is removed by hand", func() bool { // The provider may start it again in between.
+	w.eventually("it is removed by hand", func() bool { // The provider may start it again meanwhile.
 		return w.succeeds(w.admin.Stop(w.Context(), ref, proxmox.StopOptions{})) &&
 			w.succeeds(w.admin.Delete(w.Context(), ref, proxmox.DeleteOptions{}))
 	})
@@ -535,7 +536,7 @@ func removed(w *world) {
 	w.finish()
 }
 
-// succeeds waits until a task is done, and reports whether it was begun and has succeeded.
+// succeeds waits until a task is done, and reports whether it was started and has succeeded.
 func (w *world) succeeds(u proxmox.UPID, err error) (ok bool) {
 	w.Helper()
 	if err != nil {
@@ -691,14 +692,14 @@ func abandon(w *world) {
 }
 
 func fails(w *world) {
-	w.pve.Inject(simulator.Fault{Task: "qmstart", TaskExit: "no more power", Count: 3}) // The third is shown for long enough to be seen.
+	w.pve.Inject(simulator.Fault{Task: "qmstart", TaskExit: "no more power", Count: 3}) // The third failure is shown for long enough to be seen.
 	w.create(ubuntu())
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "no more power")
 	w.ready()
 	if w.tasks("qmstart") != 4 || len(w.ours()) != 1 {
 		w.Errorf("want one VM that was started four times:\n%s", w)
 	}
-	// A VM may be seen to run before its task is seen to have ended.
+	// A VM may be seen running before its task is seen to have ended.
 	w.eventually("the last task is the start that succeeded", func() bool {
 		w.exists()
 		l := w.m.Observation().LastTask

@@ -46,15 +46,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/volume"
 )
 
-// An entry of the table.
+// An entry describes one controller.
 type entry struct {
-	// needs are the kinds without which the controller cannot run.
+	// needs lists the kinds that the controller cannot run without.
 	needs []schema.GroupVersionKind
 	setup func(ctrl.Manager, kind.Options) error
 }
 
-// table returns the controllers of all kinds: first those of provider configurations,
-// then those of managed resources, each in both scopes.
+// table returns the controllers of all kinds, first those of provider configurations, then those of managed resources, each in both scopes.
 func table() []entry {
 	keeper := quotas.New()
 	all := configurations(keeper)
@@ -118,8 +117,7 @@ func scopes() []scope {
 	}
 }
 
-// namespacedConfig are the kinds of a provider configuration of the namespaced
-// group, where one kind of usages serves both.
+// namespacedConfig returns the kinds of a provider configuration of the namespaced group, where one kind of usages serves both.
 func namespacedConfig(config schema.GroupVersionKind) resource.ProviderConfigKinds {
 	return resource.ProviderConfigKinds{
 		Config:    config,
@@ -169,7 +167,7 @@ func machines(sched *scheduler.Scheduler, watch *images.Notifier, watchBackups *
 	}
 }
 
-// copies sets up a kind whose resources tell of copies of Machines.
+// copies sets up a kind whose resources record copies of Machines.
 func copies(of string, setup setupKind) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		if err := setup(mgr, o, s); err != nil {
@@ -182,7 +180,7 @@ func copies(of string, setup setupKind) setupKind {
 	}
 }
 
-// scheduled sets up a kind whose resources say where Machines may be placed.
+// scheduled sets up a kind whose resources determine where Machines may be placed.
 func scheduled(of string, sched *scheduler.Scheduler, setup setupKind) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		sched.Add(mgr.GetClient(), s.Identity(of).List)
@@ -190,8 +188,8 @@ func scheduled(of string, sched *scheduler.Scheduler, setup setupKind) setupKind
 	}
 }
 
-// imageKind sets up Images, and has Machines that wait for them woken. Those of all scopes
-// can make the same file, and Machines of all scopes can need one.
+// imageKind sets up Images, and wakes Machines that wait for them. Images of all scopes can create the same file, and Machines of all scopes can need
+// one.
 func imageKind(watch *images.Notifier) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		if err := watch.Watch(mgr.GetCache(), s.GroupVersion.Group, s.Identity("Image").Object); err != nil {
@@ -203,8 +201,7 @@ func imageKind(watch *images.Notifier) setupKind {
 	}
 }
 
-// snapshots sets up Snapshots. Those of all scopes can stand for the same snapshot, and
-// Machines of all scopes can manage its VM.
+// snapshots sets up Snapshots. Snapshots of all scopes can stand for the same snapshot, and Machines of all scopes can manage its VM.
 func snapshots(keeper *quotas.Keeper) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		return snapshot.Setup(mgr, o, snapshot.Kinds{
@@ -214,14 +211,14 @@ func snapshots(keeper *quotas.Keeper) setupKind {
 	}
 }
 
-// policies sets up SnapshotPolicies, whose Snapshots and Machines are of the same scope.
+// policies sets up SnapshotPolicies, whose Snapshots and Machines have the same scope.
 func policies(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 	return snapshotpolicy.Setup(mgr, o, snapshotpolicy.Kinds{
 		Identity: s.Identity("SnapshotPolicy"), Snapshot: s.Identity("Snapshot"), Machine: s.Identity("Machine"),
 	})
 }
 
-// backups sets up Backups, and has Machines that wait for them woken. Those of all scopes can stand for the same backup.
+// backups sets up Backups, and wakes Machines that wait for them. Backups of all scopes can stand for the same backup.
 func backups(watch *restore.Notifier, keeper *quotas.Keeper) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Backup")
@@ -235,15 +232,14 @@ func backups(watch *restore.Notifier, keeper *quotas.Keeper) setupKind {
 	}
 }
 
-// diskVolumes sets up Volumes. Those of all scopes can stand for the same disk.
+// diskVolumes sets up Volumes. Volumes of all scopes can stand for the same disk.
 func diskVolumes(keeper *quotas.Keeper) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		return volume.Setup(mgr, o, volume.Kinds{Identity: s.Identity("Volume"), Lists: s.Lists("Volume"), Machine: s.Identity("Machine"), Quotas: keeper})
 	}
 }
 
-// Setup adds all controllers to the manager. The kinds of all must exist when it
-// starts.
+// Setup adds all controllers to the manager. All kinds must exist when it starts.
 func Setup(mgr ctrl.Manager, o kind.Options) error {
 	for _, e := range table() {
 		if err := e.setup(mgr, o); err != nil {
@@ -253,8 +249,8 @@ func Setup(mgr ctrl.Manager, o kind.Options) error {
 	return nil
 }
 
-// SetupGated adds each controller to the manager once o.Gate knows that the kinds
-// it needs exist. If one cannot be added then, the manager ends with the error.
+// SetupGated adds each controller to the manager once o.Gate knows that the kinds it needs exist. If a controller cannot be added then, the manager
+// ends with the error.
 func SetupGated(mgr ctrl.Manager, o kind.Options) error {
 	return setupGated(mgr, o, table())
 }
@@ -275,14 +271,13 @@ func setupGated(mgr ctrl.Manager, o kind.Options, entries []entry) error {
 	return nil
 }
 
-// A kind that exists may be discovered a moment later, on a slow API server seconds.
+// A kind that exists may be discovered with a delay, on a slow API server of seconds.
 const (
 	discoverEvery  = 100 * time.Millisecond
 	discoverWithin = time.Minute
 )
 
-// await awaits the kinds that are needed in what the API server says that it has. If they
-// never get there, to set up the controller fails and says why.
+// await waits until the API server reports the needed kinds. If it never does, setting up the controller fails and reports why.
 func (e entry) await(kinds meta.RESTMapper) {
 	_ = wait.PollUntilContextTimeout(context.Background(), discoverEvery, discoverWithin, true, func(context.Context) (bool, error) {
 		return !slices.ContainsFunc(e.needs, func(k schema.GroupVersionKind) bool {
@@ -292,10 +287,10 @@ func (e entry) await(kinds meta.RESTMapper) {
 	})
 }
 
-// failures of controllers that were added late.
+// failures of controllers that were added after the start.
 type failures chan error
 
-// Start waits for a failure, which it returns, or for the end.
+// Start waits for a failure, which it returns, or for the end of the context.
 func (f failures) Start(ctx context.Context) error {
 	select {
 	case err := <-f:

@@ -53,8 +53,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 )
 
-// newManager is a real manager on a client and a cache in memory, with a Machine
-// of each scope.
+// newManager returns a real manager with a client and a cache in memory, and a Machine of each scope.
 func newManager(t *testing.T) ctrl.Manager {
 	t.Helper()
 	s := runtime.NewScheme()
@@ -157,7 +156,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// An adder only takes note of what is added to it.
+// An adder only records what is added to it.
 type adder struct {
 	ctrl.Manager
 
@@ -167,7 +166,7 @@ type adder struct {
 
 func (a *adder) GetRESTMapper() meta.RESTMapper { return &a.kinds }
 
-// discovery finds kinds, except the first times that it is asked.
+// discovery finds kinds, except in the first requests.
 type discovery struct {
 	meta.RESTMapper
 

@@ -90,8 +90,7 @@ func fromImage(w *world) {
 	w.finish()
 }
 
-// unchanged has the VM looked at twice, since others have done something to it that
-// changes nothing, and expects no write.
+// unchanged changes nothing in the VM twice, as others may do, so that it is read again, and expects no write.
 func (w *world) unchanged() {
 	w.Helper()
 	writes := len(w.writes())
@@ -105,13 +104,12 @@ func (w *world) unchanged() {
 	}
 }
 
-// looks at the VM so far.
+// looks returns how often the VM was read so far.
 func (w *world) looks() int {
 	return len(slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool { return !strings.HasSuffix(r.Path, "/pending") }))
 }
 
-// nudge does something to the VM that changes nothing. Of one that is locked it
-// changes tags that nobody has declared.
+// nudge makes a change to the VM that has no effect. If the VM is locked, it changes tags that no spec declares.
 func (w *world) nudge() {
 	w.Helper()
 	if w.vm().Config["lock"] != "" {
@@ -123,7 +121,7 @@ func (w *world) nudge() {
 	}
 }
 
-// annotate the Machine, which has it looked at.
+// annotate annotates the Machine, so that it is reconciled.
 func (w *world) annotate(key, value string) {
 	w.Helper()
 	w.eventually("the annotation is set", func() bool {
@@ -153,7 +151,7 @@ func fromISO(w *world) {
 	w.finish()
 }
 
-// cloneOf the world's Machine, which is the world's Machine from now on.
+// cloneOf creates a clone of the world's Machine, which becomes the world's Machine.
 func (w *world) cloneOf(clone v1alpha1.MachineClone) (of machine.Machine) {
 	w.Helper()
 	of = w.m
@@ -189,7 +187,7 @@ func fromMachine(w *world) {
 	w.finish()
 }
 
-// anotherTemplate of the name of the cluster's, on the same node, with tags and another time of creation.
+// anotherTemplate adds a template with the name of the cluster's, on the same node, with tags and another time of creation.
 func (w *world) anotherTemplate(vmid int, created, cores, tags string) {
 	w.Helper()
 	w.pve.Edit(func(s *simulator.State) {
@@ -260,7 +258,7 @@ func (w *world) images(node, storage string) []string {
 
 const secretText = "a-text-that-nobody-may-see"
 
-// withUserData is a spec whose user-data are in a Secret.
+// withUserData returns a spec whose user-data are in a Secret.
 func (w *world) withUserData() v1alpha1.MachineParameters {
 	w.Helper()
 	secret := &corev1.Secret{
@@ -396,7 +394,7 @@ func withGeneratedPassword(w *world) {
 	}
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "connection-" + w.name}}
 	w.eventually("a new password is sent", func() bool {
-		if password() == first { // A look that was under way may have put it back.
+		if password() == first { // A reconcile that was under way may have restored it.
 			if err := w.kube.Patch(w.Context(), s, client.RawPatch(types.MergePatchType, []byte(`{"data":{"password":null}}`))); err != nil {
 				w.Fatal(err)
 			}

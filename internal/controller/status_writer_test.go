@@ -42,8 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 )
 
-// A witness sees the writes of a provider to the API server, and how often each kind
-// of its resources was looked at.
+// A witness records the writes of a provider to the API server, and how often each kind of its resources was reconciled.
 type witness struct {
 	registry *prometheus.Registry
 
@@ -51,7 +50,7 @@ type witness struct {
 	writes []string
 }
 
-// watched starts a provider that is witnessed.
+// watched starts a provider with a witness.
 func watched(w *world) *witness {
 	w.Helper()
 	seen, m := &witness{registry: prometheus.NewRegistry()}, metrics.New()
@@ -88,14 +87,14 @@ func (t witnessed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// written so far.
+// written returns the writes so far.
 func (s *witness) written() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.writes)
 }
 
-// looks at the resources of each kind so far.
+// looks returns the number of reconciles of each kind so far.
 func (s *witness) looks(w *world) map[string]uint64 {
 	w.Helper()
 	all, err := s.registry.Gather()
@@ -113,7 +112,7 @@ func (s *witness) looks(w *world) map[string]uint64 {
 	return looks
 }
 
-// further waits for so many more looks at resources of each of some kinds.
+// further waits for a number of further reconciles of resources of several kinds.
 func (s *witness) further(w *world, kinds int, more uint64) {
 	w.Helper()
 	before := s.looks(w)
@@ -128,8 +127,8 @@ func (s *witness) further(w *world, kinds int, more uint64) {
 	})
 }
 
-// TestNothingWritten has a Machine, a cluster and a node looked at again and again
-// that nothing happens to: the API server is spared.
+// TestNothingWritten reconciles a Machine, a cluster and a node repeatedly while nothing happens to them, and checks that nothing is written to the
+// API server.
 func TestNothingWritten(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scopeName string) {
@@ -146,7 +145,7 @@ func TestNothingWritten(t *testing.T) {
 		w.well(c)
 		w.well(n)
 		var written []string
-		for range 3 { // Once a minute the time of the last look at a cluster is written.
+		for range 3 { // The time of the last observation of a cluster is written once a minute.
 			seen.further(w, 3, 2)
 			before := len(seen.written())
 			seen.further(w, 3, 10)
@@ -164,7 +163,7 @@ func TestNothingWritten(t *testing.T) {
 	})
 }
 
-// repaired has somebody else change the status, which is as it was soon.
+// repaired changes the status as someone else, and checks that it is soon restored.
 func (w *world) repaired() {
 	w.Helper()
 	was := v1alpha1.MachinePhase("")
@@ -177,8 +176,8 @@ func (w *world) repaired() {
 	w.eventually("the status is right again", func() bool { w.exists(); return w.m.Observation().Phase == was })
 }
 
-// TestPausedFromTheStart has resources paused before anybody has looked at them: by the annotation, and by management policies that allow
-// nothing. Nothing of them is blank, and nothing is done.
+// TestPausedFromTheStart pauses resources before they were ever reconciled, by the annotation, and by management policies that allow nothing, and
+// checks that no condition is blank, and nothing is done.
 func TestPausedFromTheStart(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scopeName string) {
@@ -220,7 +219,7 @@ func TestPausedFromTheStart(t *testing.T) {
 	})
 }
 
-// makeWithout makes a resource whose management policies allow nothing, which its type cannot say.
+// makeWithout creates a resource whose management policies allow nothing, which its type cannot express.
 func (w *world) makeWithout(mg resource.Managed) {
 	w.Helper()
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(mg)

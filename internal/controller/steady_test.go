@@ -37,19 +37,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// asked counts the provider's calls so far whose path template has a prefix.
+// asked returns the number of the provider's calls so far whose path template has a prefix.
 func (w *world) asked(prefix string) int {
 	return len(slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool {
 		return strings.HasPrefix(r.User, "root@pam") || !strings.HasPrefix(r.Template, prefix)
 	}))
 }
 
-// newStoppedPopulation has so many VMs that do not run, looked at again and again.
+// newStoppedPopulation returns a population of n stopped VMs that are reconciled repeatedly.
 func newStoppedPopulation(t *testing.T, scopeName, name string, n int, spec v1alpha1.MachineParameters) (*population, *witness) {
 	t.Helper()
 	c := populations()[scopeName]
 	c.world = emptyWorld(t, scopes()[scopeName], strings.ToLower(scopeName)+"-"+name, map[string]string{"qmcreate": "50ms"}, "")
-	c.options = leisurely // What is read because it is old depends on how long this takes.
+	c.options = leisurely // How much is read because of its age depends on how long this takes.
 	c.configure()
 	c.grant("/", "PVESysAdmin")
 	seen := watched(c.world)
@@ -59,8 +59,7 @@ func newStoppedPopulation(t *testing.T, scopeName, name string, n int, spec v1al
 	return &c, seen
 }
 
-// TestManyOfHA has many Machines whose VMs HA manages: what HA was told is read for
-// all of them together.
+// TestManyOfHA checks that the HA configuration of many Machines whose VMs HA manages is read for all of them together.
 func TestManyOfHA(t *testing.T) {
 	t.Parallel()
 	const n = 50
@@ -68,7 +67,7 @@ func TestManyOfHA(t *testing.T) {
 		t, "Namespaced", "many-ha", n,
 		v1alpha1.MachineParameters{HighAvailability: &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(2))}},
 	)
-	seen.further(c.world, 1, 2*n) // What was just created is read more often.
+	seen.further(c.world, 1, 2*n) // A VM that was just created is read more often.
 	vms, ha := c.asked("/nodes/{node}/qemu/{vmid}"), c.asked("/cluster/ha")
 	seen.further(c.world, 1, 5*n)
 	if got := c.asked("/nodes/{node}/qemu/{vmid}") - vms; got > n/10 {
@@ -102,8 +101,7 @@ func TestManyOfHA(t *testing.T) {
 	})
 }
 
-// TestRotated has the token of a provider replaced by another: it leads to the same
-// cluster, so that what is known of the VMs goes on being known.
+// TestRotated replaces the token of a provider by another one, which leads to the same cluster, and checks that the known state of the VMs is kept.
 func TestRotated(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scopeName string) {
@@ -129,7 +127,7 @@ func TestRotated(t *testing.T) {
 		c.pve.Edit(func(s *simulator.State) { delete(s.Users["crossplane@pve"].Tokens, "demo") })
 		seen.further(c.world, 1, 5*n)
 		t.Logf("%d Machines: %d reads of VMs in five looks at each", n, c.asked("/nodes/{node}/qemu/{vmid}")-before)
-		// All are read once within ten minutes, one after the other.
+		// All VMs are read once within ten minutes, one after the other.
 		most := n/4 + int(n*time.Since(since)/(10*time.Minute))
 		if got := c.asked("/nodes/{node}/qemu/{vmid}") - before; got > most {
 			t.Errorf("want at most %d reads of %d VMs because of the new token, got %d", most, n, got)
@@ -144,8 +142,8 @@ func TestRotated(t *testing.T) {
 	})
 }
 
-// TestSteadyCluster has a cluster of 16 nodes and the nodes themselves looked at again
-// and again: what seldom changes is read for all together, and seldom.
+// TestSteadyCluster reconciles a cluster of 16 nodes and the nodes repeatedly, and checks that what rarely changes is read for all of them together,
+// and rarely.
 func TestSteadyCluster(t *testing.T) {
 	t.Parallel()
 	const nodes = 16
@@ -162,7 +160,7 @@ func TestSteadyCluster(t *testing.T) {
 	w.poll = 200 * time.Millisecond
 	w.options = func(mgr ctrl.Manager) kind.Options {
 		o := kindOptions(mgr)
-		o.Connections = connect.New(mgr.GetClient()) // All of it as old as it gets in use.
+		o.Connections = connect.New(mgr.GetClient()) // All cached data gets as old as in production.
 		return o
 	}
 	w.configure()
@@ -186,7 +184,7 @@ func TestSteadyCluster(t *testing.T) {
 	for _, r := range w.pve.Requests()[len(before):] {
 		calls[r.Method+" "+r.Template]++
 	}
-	// Lists of resources are ten seconds old at most, and the health of the cluster 20.
+	// Lists of resources are at most ten seconds old, and the health of the cluster 20.
 	spans, total := int(time.Since(begun)/(10*time.Second)), 0
 	for call, n := range calls {
 		if strings.HasPrefix(call, http.MethodGet+" /nodes/") {

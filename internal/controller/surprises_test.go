@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestSurprises has Proxmox VE do what one would not expect of it, in both scopes and on all versions.
+// TestSurprises checks unexpected behavior of Proxmox VE, in both scopes and on all versions.
 func TestSurprises(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
@@ -40,7 +40,7 @@ func TestSurprises(t *testing.T) {
 	})
 }
 
-// takenMeanwhile has another node take the VMID after it was chosen: PVE takes the clone, whose task fails when it writes the configuration.
+// takenMeanwhile takes the VMID on another node after it was chosen. PVE accepts the clone, whose task fails when it writes the configuration.
 func takenMeanwhile(w *world) {
 	arrive := w.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/nodes/*/qemu/*/clone", Delay: time.Minute, Count: 1})
 	w.create(ubuntu())
@@ -67,8 +67,8 @@ func takenMeanwhile(w *world) {
 	}
 }
 
-// TestCutOffEndpoint has the node of the first endpoint be cut off while the others have quorum: what it says of the nodes of the Machine is not
-// believed, and changes go on by the other endpoint.
+// TestCutOffEndpoint cuts off the node of the first endpoint while the others have quorum, and checks that its report about the nodes of the Machine
+// is not believed, and changes continue through the other endpoint.
 func TestCutOffEndpoint(t *testing.T) {
 	t.Parallel()
 	for name, s := range scopes() {
@@ -97,7 +97,7 @@ func TestCutOffEndpoint(t *testing.T) {
 	}
 }
 
-// neverOffline checks that no state of the Machine so far has said that its node is off.
+// neverOffline checks that no state of the Machine so far has reported its node as off.
 func (w *world) neverOffline(states watch.Interface) {
 	w.Helper()
 	for {

@@ -34,10 +34,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// ownOf is the name of the Backup of team-a's own.
+// ownOf returns the name of team-a's Backup.
 func (w *tenantWorld) ownOf() string { return w.name + "-backup-own" }
 
-// actAttempts are to have a VM put back to what others have, or onto what is not for the team.
+// actAttempts returns attempts to have a VM put back to what others have, or onto what is not for the team.
 func (w *tenantWorld) actAttempts() map[string]attempt {
 	type p = v1alpha1.MachineParameters
 	back := func(token string, r v1alpha1.MachineRestoreInPlace) func(*p) {
@@ -89,7 +89,7 @@ func (w *tenantWorld) actAttempts() map[string]attempt {
 	}
 }
 
-// refusedAct reports whether the status of the Machine shows an act that was refused, by what it says.
+// refusedAct reports whether the status of the Machine shows an act that was refused with a message.
 func (w *tenantWorld) refusedAct(says string) bool {
 	o := w.m.Observation()
 	refused := func(state v1alpha1.MachineActState, message string) bool {
@@ -100,7 +100,7 @@ func (w *tenantWorld) refusedAct(says string) bool {
 		o.Recreation != nil && refused(o.Recreation.State, o.Recreation.Message)
 }
 
-// TestTenantsActs has team-a try to have what others have by what is done once, by a disk that is not its own, and by the memory of its VM.
+// TestTenantsActs makes team-a try to get what others have with one-time acts, with a disk that does not belong to it, and with the memory of its VM.
 func TestTenantsActs(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
@@ -137,7 +137,7 @@ func TestTenantsActs(t *testing.T) {
 	})
 }
 
-// savesMemory has team-a save the memory of a VM that has no disk, which Proxmox VE would do on the node's own storage.
+// savesMemory makes team-a save the memory of a VM without a disk, which Proxmox VE would do on the node's local storage.
 func (w *tenantWorld) savesMemory() {
 	w.Helper()
 	const says = "(storages): the memory of the VM would be saved on storage local"
@@ -156,7 +156,7 @@ func (w *tenantWorld) savesMemory() {
 	w.remove(m)
 }
 
-// hasTheirDisk has the VM of team-a have the disk of team-b's, as by a mistake of an operator, and team-a change it by its device.
+// hasTheirDisk gives the VM of team-a the disk of team-b, as by a mistake of an operator, and makes team-a change it by its device.
 func (w *tenantWorld) hasTheirDisk() {
 	w.Helper()
 	w.pve.Edit(func(s *simulator.State) { s.Guests[20000].Config["scsi5"] = victimDisk + ",size=4G" })
@@ -184,7 +184,7 @@ func (w *tenantWorld) hasTheirDisk() {
 	})
 }
 
-// deviceAttempts are to take over the disk of others that the VM has.
+// deviceAttempts returns attempts to take over the disk of others that the VM has.
 func deviceAttempts() map[string]attempt {
 	taken := func(change func(*v1alpha1.MachineDisk)) func(*v1alpha1.MachineParameters) {
 		return func(p *v1alpha1.MachineParameters) {

@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// allows team-a some more.
+// allows adds permissions to team-a.
 func allows(p v1alpha1.TenantPermissions) func(*tenantWorld) {
 	return func(w *tenantWorld) {
 		w.rules = func() []v1alpha1.ProviderTenant {
@@ -41,7 +41,7 @@ func allows(p v1alpha1.TenantPermissions) func(*tenantWorld) {
 	}
 }
 
-// TestTenantsAdoptTags has team-a take over the VM that has a tag, and none that is not for it.
+// TestTenantsAdoptTags checks that team-a adopts the VM with a tag, and no VM that it must not have.
 func TestTenantsAdoptTags(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
@@ -93,7 +93,7 @@ func TestTenantsAdoptTags(t *testing.T) {
 	})
 }
 
-// TestTenantsPlantedTemplates has no template be cloned that another tenant may take over by a tag, which may have made it what it is.
+// TestTenantsPlantedTemplates checks that a template is not cloned if another tenant may adopt it by a tag, and may therefore have changed it.
 func TestTenantsPlantedTemplates(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
@@ -107,7 +107,7 @@ func TestTenantsPlantedTemplates(t *testing.T) {
 	})
 }
 
-// TestTenantsRootOptions has a tenant that may set options of root alone be told by Proxmox VE's own rule, since the provider uses a token.
+// TestTenantsRootOptions checks that a tenant that may set root-only options gets the error of Proxmox VE, because the provider uses a token.
 func TestTenantsRootOptions(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
@@ -139,7 +139,7 @@ func TestTenantsRootOptions(t *testing.T) {
 	})
 }
 
-// TestTenantPoliciesAllow has the API server let a tenant ask for what its permissions give it, and for nothing else.
+// TestTenantPoliciesAllow checks that the API server accepts what the permissions of a tenant allow, and nothing else.
 func TestTenantPoliciesAllow(t *testing.T) {
 	t.Parallel()
 	permissions := v1alpha1.TenantPermissions{RootOptions: new(true), AdoptTags: []string{"to-team-a"}}

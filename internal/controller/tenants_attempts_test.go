@@ -30,42 +30,43 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// An attempt of team-a to have what is not for it, and what it is told.
+// An attempt of team-a to get something that is not for it, and what is reported.
 type attempt struct {
 	spec   func(p *v1alpha1.MachineParameters)
 	object func(m machine.Machine)
 	says   string
 
-	// late is true for what a spec alone does not tell, so that it is not refused at admission.
+	// late is true for an attempt that the spec alone does not show, so that it is not refused at admission.
 	late bool
 
-	// clusterScoped resources alone can try it: labels tell no tenant of others, which read their own namespace.
+	// clusterScoped is true for an attempt that only cluster-scoped resources can make. Where labels distinguish tenants, namespaced resources still
+	// read only their own namespace.
 	clusterScoped bool
 
-	// edited is true for what only a Machine with a VM can try, and fresh for what only one without can.
+	// edited is true for an attempt that only a Machine with a VM can make, and fresh for one that only a Machine without a VM can make.
 	edited, fresh bool
 
-	// waits is true for what a Machine with a VM waits for, as for what is yet to be given to it: nobody gives it.
+	// waits is true for an attempt that a Machine with a VM waits for, as for something that is yet to be given to it, but never is.
 	waits bool
 
-	// act is true for what is done once, and refused by what the status shows of it.
+	// act is true for a one-time act, whose refusal is shown in its part of the status.
 	act bool
 
-	// unresolved is true for a reference that leads nowhere.
+	// unresolved is true for a reference to nothing.
 	unresolved bool
 
-	// invalid is true for what the definition of the kind does not let anybody write.
+	// invalid is true for a value that the definition of the kind forbids everyone.
 	invalid bool
 }
 
-// forged is the name of what team-a has made up itself, and theirs that of what team-b has: each of its kind.
+// forged is the name of what team-a has forged, and theirs the name of what team-b has, for each kind.
 func (w *tenantWorld) forged() string { return w.name + "-forged" }
 func (w *tenantWorld) theirs() string { return w.name + "-theirs" }
 
-// within is what is said of a source that is not found by which rule of team-a.
+// within is the part of a message about a source that is not found because of a rule of team-a.
 const within = ` among what tenant "team-a" may have (templates)`
 
-// redteam is a label by which what is forged, and what is theirs, can be selected.
+// redteam is a label that selects the forged resources, and those of team-b.
 const redteam = "example.org/redteam"
 
 func disk(change func(*v1alpha1.MachineDisk)) func(*v1alpha1.MachineParameters) {
@@ -101,7 +102,7 @@ func labelledAs(name, value string) func(machine.Machine) {
 	}
 }
 
-// fromURL has a disk be filled from a URL.
+// fromURL fills a disk from a URL.
 func fromURL(url string, sums *string) func(*v1alpha1.MachineParameters) {
 	return func(p *v1alpha1.MachineParameters) {
 		disk(func(*v1alpha1.MachineDisk) {})(p)
@@ -109,7 +110,7 @@ func fromURL(url string, sums *string) func(*v1alpha1.MachineParameters) {
 	}
 }
 
-// keptIn has a cluster-scoped resource have its connection Secret in a namespace.
+// keptIn makes a cluster-scoped resource have its connection Secret in a namespace.
 func keptIn(mg resource.Managed, namespace string) {
 	if o, anywhere := mg.(secretKeeper); anywhere {
 		o.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Namespace: namespace, Name: mg.GetName() + "-kept"})
@@ -122,14 +123,14 @@ type secretKeeper interface {
 	SetWriteConnectionSecretToReference(r *xpv2.SecretReference)
 }
 
-// pooledBy is a network whose address is of a pool, and claimed in a namespace.
+// pooledBy returns a network whose address is from a pool, and claimed in a namespace.
 func pooledBy(kind string, namespace *string) v1alpha1.MachineNetwork {
 	return v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(100)), IPConfig: &v1alpha1.MachineIPConfig{
 		PoolRef: &v1alpha1.MachineIPPoolReference{APIGroup: "ipam.cluster.x-k8s.io", Kind: kind, Name: "lan", Namespace: namespace},
 	}}
 }
 
-// editAttempts are attempts that can be made with a Machine that is there as well as with a new one.
+// editAttempts returns attempts that can be made with an existing Machine as well as with a new one.
 func (w *tenantWorld) editAttempts() map[string]attempt {
 	type p = v1alpha1.MachineParameters
 	all := secretAttempts()
@@ -294,7 +295,7 @@ func (w *tenantWorld) editAttempts() map[string]attempt {
 	return all
 }
 
-// secretAttempts are to read what is kept for others in Kubernetes, which resources that are namespaced cannot name.
+// secretAttempts returns attempts to read what belongs to others in Kubernetes, which namespaced resources cannot name.
 func secretAttempts() map[string]attempt {
 	ref := v1alpha1.SecretKeyReference{Namespace: new("kube-system"), Name: "x", Key: "x"}
 	all := map[string]attempt{}
@@ -314,7 +315,7 @@ func secretAttempts() map[string]attempt {
 	return all
 }
 
-// newAttempts are those that only a new Machine can make.
+// newAttempts returns attempts that only a new Machine can make.
 func (w *tenantWorld) newAttempts() map[string]attempt {
 	type p = v1alpha1.MachineParameters
 	template := func(name string) func(*p) {

@@ -42,7 +42,7 @@ import (
 // victimBackup is a backup of the VM of team-b, which it has described in its notes.
 const victimBackup = "vault:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst"
 
-// backupOf a Machine of a team, removed with its resource.
+// backupOf returns a Backup of a Machine of a team, which is removed with its resource.
 func (w *tenantWorld) backupOf(team, name, machine string) backup.Backup {
 	var b backup.Backup = &cluster.Backup{}
 	if w.namespaced {
@@ -53,7 +53,7 @@ func (w *tenantWorld) backupOf(team, name, machine string) backup.Backup {
 	return b
 }
 
-// give a resource its name, its provider configuration and the team whose it is.
+// give sets the name, the provider configuration and the team of a resource.
 func (w *tenantWorld) give(mg resource.Managed, team, name string) {
 	w.Helper()
 	mg.SetName(name)
@@ -74,7 +74,7 @@ func (w *tenantWorld) give(mg resource.Managed, team, name string) {
 	}
 }
 
-// backedUp are the backups on the storage of backups, by their IDs.
+// backedUp returns the backups on the storage of backups, by their IDs.
 func (w *tenantWorld) backedUp() []string {
 	var all []string
 	w.pve.Edit(func(s *simulator.State) {
@@ -88,13 +88,13 @@ func (w *tenantWorld) backedUp() []string {
 	return all
 }
 
-// recordedf writes the record of a Backup as the provider would, with a finalizer so that its deletion is looked at.
+// recordedf writes the record of a Backup as the provider would, with a finalizer so that its deletion is reconciled.
 func recordedf(b backup.Backup, format string, words ...any) {
 	meta.AddAnnotations(b, map[string]string{tenancy.AnnotationBackup: fmt.Sprintf(format, words...)})
 	meta.AddFinalizer(b, managed.FinalizerName)
 }
 
-// backupAttempts are of team-a to have a backup of team-b, or one made where and as it may not, and to delete it.
+// backupAttempts returns attempts of team-a to get a backup of team-b, or to create one where and as it may not, and to delete it.
 func (w *tenantWorld) backupAttempts() map[string]tried[backup.Backup] {
 	own := fmt.Sprintf(`"uuid":%q,"vmid":%d,"node":"pve1"`, w.m.Observation().UUID, w.vmid())
 	const seen = `"done":true,"volume":"` + victimBackup + `","time":1700000000`
@@ -139,7 +139,7 @@ func (w *tenantWorld) backupAttempts() map[string]tried[backup.Backup] {
 	}
 }
 
-// tryBackups has team-a try to have the backup that team-b has of its VM.
+// tryBackups makes team-a try to get team-b's backup of its VM.
 func (w *tenantWorld) tryBackups() {
 	w.Helper()
 	w.pve.Edit(func(s *simulator.State) {
@@ -171,7 +171,7 @@ func (w *tenantWorld) tryBackups() {
 	}
 }
 
-// ownBackup has team-a make a backup of its own, say that it is that of team-b, and remove it.
+// ownBackup makes team-a create a backup, claim that it is that of team-b, and remove it.
 func (w *tenantWorld) ownBackup() {
 	w.Helper()
 	others := w.backedUp()
@@ -199,7 +199,7 @@ func (w *tenantWorld) ownBackup() {
 	w.eventually("the backup is removed, and no other", func() bool { return slices.Equal(w.backedUp(), others) })
 }
 
-// restores has team-a make a VM of its own backup and put its VM back to it, and try the same with one that is made up to be its own.
+// restores makes team-a create a VM from its backup and put its VM back to it, and try the same with a forged one.
 func (w *tenantWorld) restores(own backup.Backup) {
 	w.Helper()
 	from := &v1alpha1.Reference{Name: own.GetName()}
@@ -232,7 +232,7 @@ func (w *tenantWorld) restores(own backup.Backup) {
 	w.forgedBackup()
 }
 
-// restoreAttempts are to have what is in a backup of the team's own made where it may not.
+// restoreAttempts returns attempts to restore the contents of a backup of the team where it may not.
 func (w *tenantWorld) restoreAttempts() map[string]attempt {
 	return map[string]attempt{
 		"restorestorageref": {spec: func(p *v1alpha1.MachineParameters) {
@@ -241,7 +241,7 @@ func (w *tenantWorld) restoreAttempts() map[string]attempt {
 	}
 }
 
-// forgedBackup has team-a write the record and the status of a Backup itself, and restore it.
+// forgedBackup makes team-a forge the record and the status of a Backup, and restore it.
 func (w *tenantWorld) forgedBackup() {
 	w.Helper()
 	n, id := len(w.writes()), w.vmid()
@@ -269,7 +269,7 @@ func (w *tenantWorld) forgedBackup() {
 	w.wroteNothing(n)
 }
 
-// ownBackupOf has team-b make a backup of its Machine, which a Machine of team-a cannot be made of by its name.
+// ownBackupOf makes team-b create a backup of its Machine, from which no Machine of team-a can be created by its name.
 func (w *tenantWorld) ownBackupOf() backup.Backup {
 	w.Helper()
 	b := w.backupOf("b", "own", w.m.GetName())

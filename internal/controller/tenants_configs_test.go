@@ -29,8 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// namesTheirSecrets has team-a name the Secret with the token of the cluster in ProviderConfigs of its own: the API server takes no namespace in them, and
-// the provider reads that of the ProviderConfig alone.
+// namesTheirSecrets makes team-a name the Secret with the token of the cluster in its ProviderConfigs. The API server accepts no namespace in them,
+// and the provider reads only that of the ProviderConfig.
 func (w *tenantWorld) namesTheirSecrets(shared v1alpha1.ProviderConfigSpec) {
 	w.Helper()
 	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.space("a"), Name: "own"}, StringData: map[string]string{
@@ -63,7 +63,8 @@ func (w *tenantWorld) namesTheirSecrets(shared v1alpha1.ProviderConfigSpec) {
 	}
 }
 
-// configAttempts are to name a Secret of others, in a namespace, where a ProviderConfig names one. What else it needs, an own one has.
+// configAttempts returns attempts to name a Secret of others, in a namespace, where a ProviderConfig names one. The Secret own has what else is
+// needed.
 func configAttempts(theirs, own string) map[string]func(*v1alpha1.ProviderConfigSpec, *string) {
 	type spec = v1alpha1.ProviderConfigSpec
 	key := func(namespace *string) v1alpha1.SecretKeyReference {

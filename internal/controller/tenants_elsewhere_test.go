@@ -34,13 +34,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// An otherConfig is a provider configuration that a Machine of team-a comes to name, and what it is told then.
+// An otherConfig is a provider configuration that a Machine of team-a changes to, and what the Machine then reports.
 type otherConfig struct {
-	kind, name string // The kind is that of namespaced Machines.
+	kind, name string // The kind is the one for namespaced Machines.
 	says       string
 }
 
-// configurations beside that of the tenants, where their limits would not hold.
+// configurations returns configurations other than that of the tenants, where their limits would not apply.
 func (w *tenantWorld) configurations() map[string]otherConfig {
 	w.Helper()
 	const common, own = "ClusterProviderConfig", "ProviderConfig"
@@ -74,7 +74,7 @@ func (w *tenantWorld) configurations() map[string]otherConfig {
 	return all
 }
 
-// names has a Machine name a provider configuration.
+// names makes a Machine name a provider configuration.
 func (w *tenantWorld) names(m machine.Machine, kind, name string) {
 	w.Helper()
 	switch m := m.(type) {
@@ -87,8 +87,8 @@ func (w *tenantWorld) names(m machine.Machine, kind, name string) {
 	}
 }
 
-// TestTenantsElsewhere has team-a have its Machine, which has a VM, name a configuration where the limits of its tenant would not hold, and ask for what these
-// forbid. Nothing is written, the VM counts in the quota all the while, and stays if the Machine is deleted then.
+// TestTenantsElsewhere makes a Machine of team-a, which has a VM, name a configuration where the limits of its tenant would not apply, and request
+// what these forbid. It checks that nothing is written, that the VM always counts in the quota, and that it stays if the Machine is then deleted.
 func TestTenantsElsewhere(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -129,7 +129,7 @@ func TestTenantsElsewhere(t *testing.T) {
 	})
 }
 
-// namesElsewhere has the Machine name a configuration, and ask for what its tenant may not have, until it is kept from both.
+// namesElsewhere makes the Machine name a configuration, and request what its tenant may not have, until both are refused.
 func (w *tenantWorld) namesElsewhere(name string, to otherConfig) {
 	w.Helper()
 	w.rewrite(func() {

@@ -37,7 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// named are the fields by which a resource of a tenant names something outside of it, by the kind, each with an attempt that has it.
+// named returns the fields by which a resource of a tenant names something outside of it, by the kind, each with an attempt that uses it.
 func named() map[string]map[string]string {
 	return map[string]map[string]string{
 		"Machine": {
@@ -88,7 +88,7 @@ func named() map[string]map[string]string {
 	}
 }
 
-// exempt are the fields of resources of tenants that name nothing outside of them, or nothing that is kept from their tenant, by the reason.
+// exempt returns the fields of resources of tenants that name nothing outside of them, or nothing that is forbidden to their tenant, by the reason.
 func exempt() map[string]map[string]string {
 	return map[string]map[string]string{
 		"Machine": {
@@ -155,7 +155,7 @@ func exempt() map[string]map[string]string {
 	}
 }
 
-// exemptAnnotations are the annotations and labels that no attempt needs, by the reason.
+// exemptAnnotations returns the annotations and labels that need no attempt, by the reason.
 func exemptAnnotations() map[string]string {
 	return map[string]string{
 		"It is about the Machine's own VM, which is judged before.": "" +
@@ -171,7 +171,7 @@ func exemptAnnotations() map[string]string {
 	}
 }
 
-// offline is a world without a server, for its tables.
+// offline returns a world without a server, for its tables.
 func offline(t *testing.T) *tenantWorld {
 	t.Helper()
 	w := &tenantWorld{world: &world{T: t, name: "offline"}, config: "offline"}
@@ -182,10 +182,10 @@ func offline(t *testing.T) *tenantWorld {
 	return w
 }
 
-// An attempted resource is one as an attempt has it, beside what it is without the attempt.
+// An attempted resource is a resource with and without the changes of an attempt.
 type attempted struct{ base, with resource.Managed }
 
-// attempts of all tables, by the kind and the name.
+// attempts returns the attempts of all tables, by the kind and the name.
 func (w *tenantWorld) attempts() map[string]map[string]attempted {
 	w.Helper()
 	machines, all := map[string]attempted{}, w.newAttempts()
@@ -232,14 +232,14 @@ func (w *tenantWorld) attempts() map[string]map[string]attempted {
 	return map[string]map[string]attempted{"Machine": machines, "Snapshot": snapshots, "Backup": backups, "Volume": volumes, "Image": images}
 }
 
-// TestTenantsFields has each field of the kinds that tenants may have be one of an attempt, or exempt with a reason, so that a new one by which something
-// outside is named is not left out.
+// TestTenantsFields checks that each field of the kinds that tenants may have is used by an attempt, or exempt with a reason, so that a new field
+// that names something outside is not forgotten.
 func TestTenantsFields(t *testing.T) {
 	w := offline(t)
 	all := w.attempts()
 	for kind, k := range cluster.Kinds() {
 		if _, has := administrators()[kind]; has {
-			continue // The kind is refused, whatever its fields say.
+			continue // The kind is refused, whatever its fields contain.
 		}
 		fields := fieldsOf(reflect.TypeOf(parameters(t, k.Object)))
 		for field := range named()[kind] {
@@ -261,7 +261,8 @@ func TestTenantsFields(t *testing.T) {
 	}
 }
 
-// beside are the fields of specs beside forProvider, with the tests that have them name what is not for a team, or why they name nothing outside.
+// beside returns the fields of specs other than forProvider, with the tests in which they name what is not for a team, or with the reason why they
+// name nothing outside.
 func beside() map[string]string {
 	return map[string]string{
 		"providerConfigRef":          "TestTenantsElsewhere and TestTenantsOtherConfigurations",
@@ -271,7 +272,7 @@ func beside() map[string]string {
 	}
 }
 
-// TestTenantsSpecs has each field of specs in both scopes, beside those of Proxmox VE, be one that is known here.
+// TestTenantsSpecs checks that each field of specs in both scopes, except those of Proxmox VE, is known here.
 func TestTenantsSpecs(t *testing.T) {
 	found := map[string]bool{}
 	for _, kinds := range []v1alpha1.Kinds{cluster.Kinds(), namespaced.Kinds()} {
@@ -290,7 +291,7 @@ func TestTenantsSpecs(t *testing.T) {
 	}
 }
 
-// specFields are the names of the fields of a kind's spec.
+// specFields returns the names of the fields of a kind's spec.
 func specFields(of reflect.Type) []string {
 	spec, has := of.FieldByName("Spec")
 	if !has {
@@ -299,7 +300,7 @@ func specFields(of reflect.Type) []string {
 	return inlined(spec.Type)
 }
 
-// inlined are the names of fields, with those of structures that are inline.
+// inlined returns the names of fields, including those of inline structures.
 func inlined(of reflect.Type) []string {
 	var all []string
 	for f := range of.Fields() {
@@ -312,7 +313,7 @@ func inlined(of reflect.Type) []string {
 	return all
 }
 
-// checkField sees that a field has an attempt that sets it, or else a reason to have none.
+// checkField checks that an attempt sets a field, or that there is a reason for none.
 func (w *tenantWorld) checkField(kind, field string, all map[string]attempted) {
 	w.Helper()
 	var reasons []string
@@ -332,7 +333,7 @@ func (w *tenantWorld) checkField(kind, field string, all map[string]attempted) {
 	}
 }
 
-// TestTenantsAnnotations has each annotation and label of the provider be one of an attempt, or exempt with a reason.
+// TestTenantsAnnotations checks that each annotation and label of the provider is used by an attempt, or exempt with a reason.
 func TestTenantsAnnotations(t *testing.T) {
 	w, tried := offline(t), map[string]bool{}
 	for _, all := range w.attempts() {
@@ -355,7 +356,7 @@ func TestTenantsAnnotations(t *testing.T) {
 	}
 }
 
-// annotationsOf the provider, as its source has them.
+// annotationsOf returns the annotations of the provider in its source.
 func annotationsOf(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -381,7 +382,7 @@ func annotationsOf(t *testing.T) map[string]bool {
 
 func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(` + pattern + `)$`) }
 
-// parameters of a resource, which point to its spec.
+// parameters returns the parameters of a resource, which point to its spec.
 func parameters(t *testing.T, o any) any {
 	t.Helper()
 	got := reflect.ValueOf(o).MethodByName("Parameters")
@@ -391,7 +392,7 @@ func parameters(t *testing.T, o any) any {
 	return got.Call(nil)[0].Interface()
 }
 
-// fieldsOf a type are the paths to all that is no structure of the API itself.
+// fieldsOf returns the paths of a type to everything that is not a structure of the API.
 func fieldsOf(of reflect.Type) []string {
 	var all []string
 	eachField(of, "", func(path string) { all = append(all, path) })
@@ -411,7 +412,7 @@ func eachField(of reflect.Type, path string, found func(path string)) {
 	}
 }
 
-// valuesOf a value are what its fields have, by their paths.
+// valuesOf returns the values of the fields of a value, by their paths.
 func valuesOf(v any) map[string][]string {
 	all := map[string][]string{}
 	eachValue(reflect.ValueOf(v), "", func(path string, v reflect.Value) { all[path] = append(all[path], fmt.Sprint(v.Interface())) })
@@ -441,7 +442,7 @@ func isOurs(of reflect.Type) bool {
 	return of.Kind() == reflect.Struct && of.PkgPath() == reflect.TypeFor[v1alpha1.MachineParameters]().PkgPath()
 }
 
-// join a path and the name of a field.
+// join joins a path and the name of a field.
 func join(path string, f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return strings.Trim(path+"."+name, ".")

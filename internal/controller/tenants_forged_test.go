@@ -42,8 +42,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// forge has team-a make resources that it may not have and write their status and names, so that they seem to be an image and a template of others, a
-// storage, a bridge, a node and a VM that are not for it.
+// forge makes team-a create resources that it may not have and write their status and names, so that they seem to be an image and a template of
+// others, a storage, a bridge, a node and a VM that are not for it.
 func (w *tenantWorld) forge() {
 	w.Helper()
 	var image imageref.Image = &cluster.Image{}
@@ -84,7 +84,7 @@ func (w *tenantWorld) forge() {
 	w.make(bait)
 }
 
-// haveTheirs has team-b have one of each kind that others could name. Resources that are namespaced name none of other namespaces.
+// haveTheirs makes team-b have one resource of each kind that others could name. Namespaced resources cannot name those of other namespaces.
 func (w *tenantWorld) haveTheirs() {
 	w.Helper()
 	if w.namespaced {
@@ -104,8 +104,8 @@ func (w *tenantWorld) haveTheirs() {
 	}
 }
 
-// TestTenantsForgedStatus has a team write the status of its resources itself, as Crossplane's own roles let it, so that a
-// VM in no tenant's pools and ranges seems to be its own, and delete them.
+// TestTenantsForgedStatus makes a team forge the status of its resources, which Crossplane's roles allow, so that a VM in no tenant's pools and
+// ranges seems to belong to it, and delete them.
 func TestTenantsForgedStatus(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
@@ -146,7 +146,7 @@ func TestTenantsForgedStatus(t *testing.T) {
 	})
 }
 
-// forgedStatusOfSnapshot has team-a write the record and the status of a Snapshot of a VM that is nobody's, and delete it.
+// forgedStatusOfSnapshot makes team-a forge the record and the status of a Snapshot of a VM that belongs to no tenant, and delete it.
 func (w *tenantWorld) forgedStatusOfSnapshot() {
 	w.Helper()
 	forged := w.takes("seen")
@@ -161,7 +161,7 @@ func (w *tenantWorld) forgedStatusOfSnapshot() {
 	w.remove(forged)
 }
 
-// forgedAnnotations are what team-a writes into the annotations of a Machine, as the provider would.
+// forgedAnnotations returns what team-a writes into the annotations of a Machine, as the provider would.
 func (w *tenantWorld) forgedAnnotations() map[string]map[string]string {
 	const uuid = "d0d0d0d0-0000-4000-8000-0000000d0d0d"
 	task := fmt.Sprintf(`{"token":"1","state":"Restoring","vmid":20051,"node":"pve1","volume":%q,"begun":1700000000,"task":%[2]q,`+
@@ -188,8 +188,8 @@ func (w *tenantWorld) forgedAnnotations() map[string]map[string]string {
 	}
 }
 
-// forgesAnnotations has team-a make Machines with annotations that the provider would write, and delete them: whatever becomes of them, nothing that
-// is written is about what is not the team's.
+// forgesAnnotations makes team-a create Machines with annotations that the provider would write, and delete them, and checks that nothing is written
+// that concerns objects of others, whatever becomes of them.
 func (w *tenantWorld) forgesAnnotations() {
 	w.Helper()
 	n, made := len(w.writes()), map[string]machine.Machine{}
@@ -214,7 +214,7 @@ func (w *tenantWorld) forgesAnnotations() {
 	}
 }
 
-// forgesStatus has team-a write what the provider keeps in the status of resources, in place of their annotations too, and delete them.
+// forgesStatus makes team-a write what the provider keeps in the status of resources, also in place of their annotations, and delete them.
 func (w *tenantWorld) forgesStatus() {
 	w.Helper()
 	n := len(w.writes())

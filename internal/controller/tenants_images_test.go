@@ -40,7 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// imageOf a team, by a URL that team-a may name.
+// imageOf returns an Image of a team, with a URL that team-a may name.
 func (w *tenantWorld) imageOf(team, name string) imageref.Image {
 	var i imageref.Image = &cluster.Image{}
 	if w.namespaced {
@@ -53,7 +53,8 @@ func (w *tenantWorld) imageOf(team, name string) imageref.Image {
 	return i
 }
 
-// imageAttempts are of team-a to have nodes fetch from elsewhere or to storages of others, and to have, replace or remove files that others have.
+// imageAttempts returns attempts of team-a to make nodes download from elsewhere or to storages of others, and to get, replace or remove files of
+// others.
 func (w *tenantWorld) imageAttempts() map[string]tried[imageref.Image] {
 	from := func(s v1alpha1.ImageSource) func(imageref.Image) {
 		return func(i imageref.Image) {
@@ -121,7 +122,7 @@ func (w *tenantWorld) imageAttempts() map[string]tried[imageref.Image] {
 	}
 }
 
-// tryImages has team-a try to have Images that are not for it.
+// tryImages makes team-a try to get Images that are not for it.
 func (w *tenantWorld) tryImages() {
 	w.Helper()
 	n, made, attempts := len(w.writes()), map[string]imageref.Image{}, w.imageAttempts()
@@ -138,7 +139,8 @@ func (w *tenantWorld) tryImages() {
 	w.wroteNothing(n)
 }
 
-// triesImages has the API server refuse Images that team-a may not have, but for what the spec and the external name do not tell, and let it have others.
+// triesImages checks that the API server refuses Images that team-a may not have, except for what the spec and the external name do not show, and
+// accepts others.
 func (w *tenantWorld) triesImages(try func(string, client.Object) error) {
 	w.Helper()
 	w.m = w.of("a", "own", linux())
@@ -162,7 +164,7 @@ func (w *tenantWorld) triesImages(try func(string, client.Object) error) {
 	}
 }
 
-// files are those for imports on the storage nfs.
+// files returns the files for imports on the storage nfs.
 func (w *tenantWorld) files() []string {
 	var all []string
 	w.pve.Edit(func(s *simulator.State) {
@@ -176,7 +178,7 @@ func (w *tenantWorld) files() []string {
 	return all
 }
 
-// newMirrorWorld is one whose team-a may have Images of a mirror, on the storage nfs.
+// newMirrorWorld returns a world whose team-a may have Images of a mirror, on the storage nfs.
 func newMirrorWorld(t *testing.T, p pairing, name string, changes ...func(all []v1alpha1.ProviderTenant)) (*tenantWorld, *mirror) {
 	t.Helper()
 	m := newMirror(t)
@@ -200,14 +202,14 @@ func newMirrorWorld(t *testing.T, p pairing, name string, changes ...func(all []
 	}), m
 }
 
-// ofURL is a Machine whose disk is filled from the image of a mirror, which its list of checksums tells.
+// ofURL returns a Machine whose disk is filled from the image of a mirror with a list of checksums.
 func ofURL(from *mirror) v1alpha1.MachineParameters {
 	return onRoot(&v1alpha1.MachineImage{
 		URL: new(from.URL + "/debian-13.qcow2"), ChecksumURL: new(from.URL + "/SHA256SUMS"), Storages: []string{"nfs"},
 	})
 }
 
-// onRoot is a Machine whose disk is filled from an image.
+// onRoot returns a Machine whose disk is filled from an image.
 func onRoot(image *v1alpha1.MachineImage) v1alpha1.MachineParameters {
 	return v1alpha1.MachineParameters{
 		Image:    image,
@@ -216,7 +218,7 @@ func onRoot(image *v1alpha1.MachineImage) v1alpha1.MachineParameters {
 	}
 }
 
-// usedBy is the Image that the VM of a Machine was made from.
+// usedBy returns the Image from which the VM of a Machine was created.
 func (w *tenantWorld) usedBy(m machine.Machine) imageref.Image {
 	w.Helper()
 	var i imageref.Image = &cluster.Image{}
@@ -229,7 +231,7 @@ func (w *tenantWorld) usedBy(m machine.Machine) imageref.Image {
 	return i
 }
 
-// TestTenantsImages has a team make a VM of the image of a host that it may name, and remove what it has made, and nothing else.
+// TestTenantsImages makes a team create a VM from the image of a host that it may name, and remove what it has created, and nothing else.
 func TestTenantsImages(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -263,8 +265,8 @@ func TestTenantsImages(t *testing.T) {
 	})
 }
 
-// claimsFile has team-a make an Image that it may have, and write into its record, with the signature of another, that a file is its own which somebody
-// has put there. The Image makes one of its own, and removes that alone.
+// claimsFile makes team-a create an Image that it may have, and write into its record, with the signature of another, that a file of someone else
+// belongs to it. The Image creates a separate file, and removes only that.
 func (w *tenantWorld) claimsFile(url, signature string) {
 	w.Helper()
 	planted, made := w.space("a")+".planted.qcow2", time.Unix(1_700_000_000, 0)
@@ -290,8 +292,8 @@ func (w *tenantWorld) claimsFile(url, signature string) {
 	}
 }
 
-// forgesImage has team-a write the record of an Image itself, so that a file that is there seems to be its own, and delete it. The file of another Image
-// of the same namespace has to stay.
+// forgesImage makes team-a forge the record of an Image, so that an existing file seems to belong to it, and delete it. The file of another Image of
+// the same namespace must stay.
 func (w *tenantWorld) forgesImage(file string) {
 	w.Helper()
 	n := len(w.writes())
@@ -312,7 +314,7 @@ func (w *tenantWorld) forgesImage(file string) {
 	}
 }
 
-// TestTenantsLostImages has a namespace that has lost its tenant remove the files that it has, and make no others.
+// TestTenantsLostImages checks that a namespace that has lost its tenant removes its files, and creates no others.
 func TestTenantsLostImages(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {

@@ -35,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestTenantsIsolation has team-a make ProxmoxNodes, which it may not have, and write false annotations while team-b makes VMs.
+// TestTenantsIsolation makes team-a create ProxmoxNodes, which it may not have, and write false annotations while team-b creates VMs.
 func TestTenantsIsolation(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -53,21 +53,21 @@ func TestTenantsIsolation(t *testing.T) {
 	})
 }
 
-// ruled has team-a give a node a label by a ProxmoxNode, which it may not have: the rules of high availability of team-b are about the nodes
-// alone that operators have labelled so.
+// ruled makes team-a label a node with a ProxmoxNode, which it may not have, and checks that the high availability rules of team-b contain only the
+// nodes that operators have labelled.
 func (w *tenantWorld) ruled(version string) {
 	w.Helper()
 	zone := map[string]string{"zone": "red"}
 	w.well(w.labelled("ops", "pve1", zone))
 	w.refused(w.labelled("a", "pve2", zone), "(kinds): to have a resource of kind ProxmoxNode")
 	spec := linux()
-	spec.PowerState = new(v1alpha1.PowerStateStopped) // High availability takes its time to stop what runs.
+	spec.PowerState = new(v1alpha1.PowerStateStopped) // High availability takes time to stop what is running.
 	spec.Placement = &v1alpha1.MachinePlacement{NodeSelector: zone}
 	spec.HighAvailability = &v1alpha1.MachineHighAvailability{Rules: new(v1alpha1.HARulesPlacement)}
 	ruled := w.of("b", "ruled", spec)
 	w.make(ruled)
 	w.m = ruled
-	w.ready() // With its rules: none of what it asks for is different.
+	w.ready() // Including its rules: nothing differs from what it requests.
 	want := "node-affinity vm:30000 pve1 1 "
 	if version == "8.4" {
 		want = "group vm:30000 pve1 1"
@@ -78,7 +78,7 @@ func (w *tenantWorld) ruled(version string) {
 	w.remove(ruled)
 }
 
-// labelled makes a ProxmoxNode of a team that labels a node.
+// labelled creates a ProxmoxNode of a team that labels a node.
 func (w *tenantWorld) labelled(team, name string, labels map[string]string) node.Node {
 	w.Helper()
 	var n node.Node = &cluster.ProxmoxNode{}
@@ -91,7 +91,7 @@ func (w *tenantWorld) labelled(team, name string, labels map[string]string) node
 	return n
 }
 
-// cordons has team-a say that no node takes a VM any more, which it may not have, while team-b makes one.
+// cordons makes team-a declare, with resources that it may not have, that no node accepts VMs, while team-b creates one.
 func (w *tenantWorld) cordons() {
 	w.Helper()
 	for _, node := range []string{"pve1", "pve2", "pve3"} {
@@ -118,7 +118,7 @@ func (w *tenantWorld) cordons() {
 	w.remove(placed)
 }
 
-// floods has team-a write into annotations that a large VM, which is not its own and is off, runs on each node, while team-b makes one.
+// floods makes team-a write into annotations that a large VM, which does not belong to it and is off, runs on each node, while team-b creates one.
 func (w *tenantWorld) floods() {
 	w.Helper()
 	for _, node := range []string{"pve1", "pve2", "pve3"} {

@@ -34,10 +34,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// ownedBy is the label by which cluster-scoped resources are a team's.
+// ownedBy is the label that assigns cluster-scoped resources to a team.
 const ownedBy = "example.org/team"
 
-// byLabels has each team have what is labelled with its name, and Images of the hosts of team-a. The first one has its namespaces too.
+// byLabels gives each team the resources that are labelled with its name, and Images of the hosts of team-a. The first team has its namespaces too.
 func byLabels(all []v1alpha1.ProviderTenant) {
 	for i := range all {
 		all[i].ResourceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{ownedBy: all[i].Name}}
@@ -45,7 +45,7 @@ func byLabels(all []v1alpha1.ProviderTenant) {
 	}
 }
 
-// relabel a resource so that it is a team's by its label alone.
+// relabel changes a resource so that it belongs to a team by its label only.
 func relabel[R resource.Managed](mg R, team string) R {
 	all := mg.GetLabels()
 	delete(all, tenancy.LabelClaimNamespace)
@@ -54,20 +54,21 @@ func relabel[R resource.Managed](mg R, team string) R {
 	return mg
 }
 
-// filesOf are the files that begin with a prefix.
+// filesOf returns the files that begin with a prefix.
 func (w *tenantWorld) filesOf(prefix string) []string {
 	return slices.DeleteFunc(w.files(), func(file string) bool { return !strings.HasPrefix(file, prefix) })
 }
 
-// labelledImage is an Image of the mirror that is a team's by its label alone.
+// labelledImage returns an Image of the mirror that belongs to a team by its label only.
 func (w *tenantWorld) labelledImage(from *mirror, team, name string) imageref.Image {
 	i := relabel(w.imageOf("none", name), team)
 	i.Parameters().Source.URL, i.Parameters().Storages = new(from.URL+"/debian-13.qcow2"), []string{"nfs"}
 	return i
 }
 
-// TestTenantsLabelledImages has cluster-scoped resources that labels alone give to teams make VMs of images by URL. The files of each team are its own,
-// whoever is relabelled, whatever claims labels name, and also beside another configuration whose tenants have the same names.
+// TestTenantsLabelledImages checks cluster-scoped resources that belong to teams by labels only, and create VMs from images by URL. The files of each
+// team belong to it, however resources are relabelled, whatever claims labels name, and even if another configuration has tenants with the same
+// names.
 func TestTenantsLabelledImages(t *testing.T) {
 	t.Parallel()
 	turn := int(crc32.ChecksumIEEE([]byte(t.Name())))
@@ -75,7 +76,7 @@ func TestTenantsLabelledImages(t *testing.T) {
 		if !inMatrix(turn, i) {
 			continue
 		}
-		t.Run(version, func(t *testing.T) { // Labels of namespaced resources give them to nobody.
+		t.Run(version, func(t *testing.T) { // Labels of namespaced resources assign them to no tenant.
 			t.Parallel()
 			labelledImages(t, pairing{scope: "Cluster", version: version})
 		})
@@ -111,7 +112,7 @@ func labelledImages(t *testing.T, p pairing) {
 	}
 }
 
-// namesLabelledFiles has others than team-a try to have a file of team-a, and its Image.
+// namesLabelledFiles makes resources of others try to get a file of team-a, and its Image.
 func (w *tenantWorld) namesLabelledFiles(file, image string) {
 	w.Helper()
 	byVolume := onRoot(&v1alpha1.MachineImage{Volume: "nfs:import/" + file})
@@ -144,7 +145,8 @@ func (w *tenantWorld) namesLabelledFiles(file, image string) {
 	}
 }
 
-// relabelsImage has an Image of team-a be relabelled as one of team-b, of a claim of team-a and of nobody: it does nothing until it is team-a's again.
+// relabelsImage relabels an Image of team-a as one of team-b, of a claim of team-a and of no team, and checks that it does nothing until it belongs
+// to team-a again.
 func (w *tenantWorld) relabelsImage(image imageref.Image) {
 	w.Helper()
 	for says, labels := range map[string]map[string]string{
@@ -165,8 +167,8 @@ func (w *tenantWorld) relabelsImage(image imageref.Image) {
 	}
 }
 
-// namesClaims has team-b make an Image for a claim in a namespace that is not its own, which gives it no file of that namespace, and one for a claim in
-// its own namespace.
+// namesClaims makes team-b create an Image for a claim in a namespace that does not belong to it, which gives it no file of that namespace, and one
+// for a claim in its own namespace.
 func (w *tenantWorld) namesClaims(from *mirror) {
 	w.Helper()
 	for namespace, prefix := range map[string]string{w.space("none"): "team-b_" + w.config + "_.", w.space("b"): w.space("b") + "."} {
@@ -181,8 +183,8 @@ func (w *tenantWorld) namesClaims(from *mirror) {
 	}
 }
 
-// namesEqualTenants has another configuration for the cluster have a tenant of the name of team-a, whose resources are others: neither has files of the
-// other one.
+// namesEqualTenants creates another configuration for the cluster with a tenant of the same name as team-a, which has other resources, and checks
+// that neither has files of the other.
 func (w *tenantWorld) namesEqualTenants(from *mirror, file string) {
 	w.Helper()
 	other := w.besideAs("eu.west", func(s *v1alpha1.ProviderConfigSpec) {
@@ -204,7 +206,7 @@ func (w *tenantWorld) namesEqualTenants(from *mirror, file string) {
 	w.remove(i)
 }
 
-// renamesTenant has team-b be renamed: its former files are nobody's, and its Images remove what they have made.
+// renamesTenant renames team-b, and checks that its former files belong to no team, and its Images remove what they have created.
 func (w *tenantWorld) renamesTenant(from *mirror) {
 	w.Helper()
 	i := w.labelledImage(from, "team-b", "renamed")

@@ -33,8 +33,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestTenantsLostCreations has nodes lost while they make VMs of team-a, which pools alone tell from others: such a VM is in no pool yet. It is made
-// anew for the Machine that it is proven to be made for, and nobody else is told of it.
+// TestTenantsLostCreations loses nodes while they create VMs of team-a, which only pools distinguish from others. Such a VM is in no pool yet. It is
+// created again for the Machine for which it is proven to be created, and nothing about it is revealed to others.
 func TestTenantsLostCreations(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
@@ -56,7 +56,7 @@ func TestTenantsLostCreations(t *testing.T) {
 	})
 }
 
-// losesMachine has a node lost while it makes the VM of a Machine of team-a.
+// losesMachine loses a node while it creates the VM of a Machine of team-a.
 func (w *tenantWorld) losesMachine(name, task, node string, spec v1alpha1.MachineParameters) {
 	w.Helper()
 	w.pve.Edit(func(s *simulator.State) { s.Guests[9002].Node = node })
@@ -81,8 +81,8 @@ func (w *tenantWorld) losesMachine(name, task, node string, spec v1alpha1.Machin
 	w.pve.Edit(func(s *simulator.State) { delete(s.Guests, half) })
 }
 
-// comesBack has the node come back with what the creation has left: the Machine that it was made for is told of it, and it stays, as it is in no pool
-// that tells whose it is.
+// comesBack brings the node back with what the creation has left, and checks that this is reported to the Machine for which it was created. It stays,
+// because it is in no pool that shows its owner.
 func (w *tenantWorld) comesBack(half int, node string) {
 	w.Helper()
 	uuid := w.m.Observation().Recreation.Remains[0].UUID
@@ -104,7 +104,8 @@ func (w *tenantWorld) comesBack(half int, node string) {
 	w.well(w.m)
 }
 
-// takesLost has both teams name the VM whose creation was lost as that of a Machine of their own, as it is signed for the one that it was made for.
+// takesLost makes both teams name the VM whose creation was lost as that of one of their Machines, with the signature for the one for which it was
+// created.
 func (w *tenantWorld) takesLost(half int, node string) {
 	w.Helper()
 	w.exists()
@@ -132,7 +133,7 @@ func (w *tenantWorld) takesLost(half int, node string) {
 	w.wroteNothing(n)
 }
 
-// toldNothing sees that a Machine is not told of a VM that is not its own, and goes on naming it.
+// toldNothing checks that a Machine learns nothing about a VM that does not belong to it, and keeps naming it.
 func (w *tenantWorld) toldNothing(m machine.Machine, node string) {
 	w.Helper()
 	if text := described(m); strings.Contains(text, node) {

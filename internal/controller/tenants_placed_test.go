@@ -32,8 +32,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 )
 
-// TestTenantsPlaced has team-a name VMs of team-b, so that they seem to be those of its Machines: it is not placed beside them, and nothing that it says
-// of them counts for team-b.
+// TestTenantsPlaced makes team-a name VMs of team-b, so that they seem to belong to its Machines, and checks that its VMs are not placed near them,
+// and nothing that it writes about them counts for team-b.
 func TestTenantsPlaced(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -55,7 +55,8 @@ func TestTenantsPlaced(t *testing.T) {
 	})
 }
 
-// names20050 has team-a make a Machine that names a VM which team-b may adopt, by a configuration whose Secret is not there, so that it is never refused.
+// names20050 makes team-a create a Machine that names a VM which team-b may adopt, with a configuration whose Secret does not exist, so that it is
+// never refused.
 func (w *tenantWorld) names20050() machine.Machine {
 	w.Helper()
 	bait := w.of("a", "bait", linux())
@@ -79,7 +80,7 @@ func (w *tenantWorld) names20050() machine.Machine {
 	return bait
 }
 
-// placesBeside has team-a ask for a place beside the VM of team-b, which a Machine of its own names that nobody looks at.
+// placesBeside makes team-a request a place near the VM of team-b, which a Machine of team-a names that no provider reconciles.
 func (w *tenantWorld) placesBeside() {
 	w.Helper()
 	named := map[string]string{"app": "named"}
@@ -93,7 +94,7 @@ func (w *tenantWorld) placesBeside() {
 	w.findsNoPlace(w.of("a", "beside", beside), "no Machine is there that affinity requires (app=named)")
 }
 
-// findsNoPlace makes a Machine that no node can take, for a reason.
+// findsNoPlace creates a Machine that no node can take, for a reason.
 func (w *tenantWorld) findsNoPlace(m machine.Machine, why string) {
 	w.Helper()
 	w.make(m)

@@ -47,17 +47,18 @@ func refusedAtAdmission(err error) bool {
 	return err != nil && strings.Contains(err.Error(), `tenant "team-a" may not`)
 }
 
-// target is the configuration of the world, which resources come to use by the names.
+// target returns the configuration of the world, which resources may use under the names.
 func (w *tenantWorld) target(names ...string) tenancy.PolicyTarget {
 	return tenancy.PolicyTarget{Config: w.config, Names: names, ClusterScoped: !w.namespaced}
 }
 
-// admit has the API server judge by policies for the tenants, and waits until these are in force. It returns what tries to make an object.
+// admit installs the policies for the tenants in the API server, and waits until they are in force. It returns a function that tries to create an
+// object.
 func (w *tenantWorld) admit() func(name string, o client.Object) error {
 	w.Helper()
 	policies, bindings := tenancy.Policies(w.target(w.config, "default"), w.rules())
 	if w.namespaced {
-		policies, bindings = policies[:len(policies)-1], bindings[:len(bindings)-1] // The last is about the status, of everybody's.
+		policies, bindings = policies[:len(policies)-1], bindings[:len(bindings)-1] // The last one is about the status, and applies to all tenants.
 	}
 	var all []client.Object
 	for i := range policies {
@@ -85,8 +86,8 @@ func (w *tenantWorld) admit() func(name string, o client.Object) error {
 	}
 }
 
-// lastPolicy refuses one ConfigMap. The API server takes policies, and bindings, into force in the order in which they were created:
-// those that were created before are in force once this one is.
+// lastPolicy returns a policy that refuses one ConfigMap. The API server puts policies and bindings into force in the order of their creation. Once
+// this one is in force, all that were created before it are too.
 func (w *tenantWorld) lastPolicy() []client.Object {
 	name := w.name + "-last"
 	created := admissionv1.RuleWithOperations{
@@ -104,7 +105,7 @@ func (w *tenantWorld) lastPolicy() []client.Object {
 	}
 }
 
-// TestTenantPolicies has the API server refuse what the specs of Machines tell by themselves, and what has none of it pass.
+// TestTenantPolicies checks that the API server refuses what the specs of Machines show by themselves, and accepts the others.
 func TestTenantPolicies(t *testing.T) {
 	t.Parallel()
 	for _, scope := range slices.Sorted(maps.Keys(scopes())) {
@@ -123,7 +124,7 @@ func TestTenantPolicies(t *testing.T) {
 	}
 }
 
-// triesMachines has the API server refuse Machines that team-a may not have, but for what the spec does not tell.
+// triesMachines checks that the API server refuses Machines that team-a may not have, except for what the spec does not show.
 func (w *tenantWorld) triesMachines(try func(string, client.Object) error) {
 	w.Helper()
 	attempts := w.newAttempts()
@@ -154,7 +155,7 @@ func (w *tenantWorld) triesMachines(try func(string, client.Object) error) {
 	}
 }
 
-// triesConfigurations has the API server judge what names the configuration of the tenants, or none.
+// triesConfigurations checks the decisions of the API server about resources that name the configuration of the tenants, or none.
 func (w *tenantWorld) triesConfigurations(try func(string, client.Object) error) {
 	w.Helper()
 	for name, want := range map[string]bool{"default": true, "elsewhere": false} { // It stands in for the default.
@@ -168,7 +169,7 @@ func (w *tenantWorld) triesConfigurations(try func(string, client.Object) error)
 	}
 }
 
-// triesSnapshots has the API server refuse the Snapshot of a VM that no Machine manages, and no other.
+// triesSnapshots checks that the API server refuses the Snapshot of a VM that no Machine manages, and no other.
 func (w *tenantWorld) triesSnapshots(try func(string, client.Object) error) {
 	w.Helper()
 	unmanaged := w.snapshotOf("a", "own")
@@ -185,7 +186,7 @@ func (w *tenantWorld) triesSnapshots(try func(string, client.Object) error) {
 	}
 }
 
-// namesNone is a Machine that names no configuration.
+// namesNone returns a Machine that names no configuration.
 func namesNone(m machine.Machine) machine.Machine {
 	switch m := m.(type) {
 	case *namespaced.Machine:
@@ -196,8 +197,8 @@ func namesNone(m machine.Machine) machine.Machine {
 	return m
 }
 
-// TestTenantStatusPolicy has the API server keep the status from a team that has all rights in its namespace, as by Crossplane's
-// own roles, and from nobody else.
+// TestTenantStatusPolicy checks that the API server denies the status to a team that has all rights in its namespace, as with Crossplane's roles, and
+// to no other user.
 func TestTenantStatusPolicy(t *testing.T) {
 	t.Parallel()
 	w := newPairedWorld(t, pairing{"Namespaced", "9.2"}, "statuspolicy")
@@ -251,7 +252,7 @@ func noTenant(err error) bool {
 	return kerrors.IsInvalid(err) && strings.Contains(err.Error(), "belongs to no tenant of the provider configuration")
 }
 
-// TestTenantPoliciesOfNoTenant has the API server refuse what belongs to no tenant, or to several, and let be what did so before.
+// TestTenantPoliciesOfNoTenant checks that the API server refuses what belongs to no tenant, or to several, and accepts what did so before.
 func TestTenantPoliciesOfNoTenant(t *testing.T) {
 	t.Parallel()
 	for _, scope := range slices.Sorted(maps.Keys(scopes())) {
@@ -284,7 +285,8 @@ func TestTenantPoliciesOfNoTenant(t *testing.T) {
 	}
 }
 
-// disputed are tenants with operators, of which two have one namespace: by its labels where the API server can tell by these.
+// disputed returns tenants with operators, two of which have the same namespace. It is selected by its labels where the API server can evaluate
+// these.
 func (w *tenantWorld) disputed() []v1alpha1.ProviderTenant {
 	all := append(w.tenants(), v1alpha1.ProviderTenant{Name: "operators", Namespaces: []string{w.space("ops")}, Unrestricted: new(true)})
 	all[0].Namespaces = append(all[0].Namespaces, w.space("both"))
@@ -312,7 +314,8 @@ func refusedFor(tenant string, err error) bool {
 	return err != nil && strings.Contains(err.Error(), `tenant "`+tenant+`" may not`)
 }
 
-// TestTenantPoliciesOfLabels has the API server tell by labels and claims which tenant cluster-scoped resources belong to, as the provider does.
+// TestTenantPoliciesOfLabels checks that the API server determines by labels and claims which tenant cluster-scoped resources belong to, as the
+// provider does.
 func TestTenantPoliciesOfLabels(t *testing.T) {
 	t.Parallel()
 	w := newPairedWorld(t, pairing{"Cluster", versionOf("Cluster")}, "labelpolicies", func(w *tenantWorld) {
@@ -344,7 +347,7 @@ func TestTenantPoliciesOfLabels(t *testing.T) {
 	w.triesConnectionSecrets(try)
 }
 
-// byExpressions is a tenant of the resources that are selected by one expression of each kind.
+// byExpressions returns a tenant of the resources that are selected by one expression of each kind.
 func byExpressions() v1alpha1.ProviderTenant {
 	return v1alpha1.ProviderTenant{
 		Name: "team-c", VMIDRange: &v1alpha1.VMIDRange{Min: 41000, Max: 41099}, Storages: []string{"ceph"}, Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}},
@@ -357,7 +360,7 @@ func byExpressions() v1alpha1.ProviderTenant {
 	}
 }
 
-// triesExpressions has the API server read the expressions of selectors as the provider does.
+// triesExpressions checks that the API server evaluates the expressions of selectors as the provider does.
 func (w *tenantWorld) triesExpressions(try func(string, client.Object) error) {
 	w.Helper()
 	for name, labels := range map[string]map[string]string{
@@ -383,7 +386,8 @@ func (w *tenantWorld) triesExpressions(try func(string, client.Object) error) {
 	}
 }
 
-// triesLabels has the API server judge a resource that comes to be a tenant's, and one that has been one's before by what changes of its spec.
+// triesLabels checks the decisions of the API server about a resource that becomes a tenant's, and about changes to the spec of one that was a
+// tenant's before.
 func (w *tenantWorld) triesLabels(before, free machine.Machine) {
 	w.Helper()
 	for name, text := range map[string]string{
@@ -402,7 +406,7 @@ func (w *tenantWorld) triesLabels(before, free machine.Machine) {
 	}
 }
 
-// triesNamesOfFiles has the API server let Images have files that are named as those of their tenant, and no others.
+// triesNamesOfFiles checks that the API server accepts Images with file names of their tenant, and no others.
 func (w *tenantWorld) triesNamesOfFiles(try func(string, client.Object) error) {
 	w.Helper()
 	byLabel, byClaim := func(i imageref.Image) imageref.Image { return relabel(i, "team-b") }, func(i imageref.Image) imageref.Image { return i }
@@ -431,7 +435,7 @@ func (w *tenantWorld) triesNamesOfFiles(try func(string, client.Object) error) {
 	}
 }
 
-// triesConnectionSecrets has the API server let resources have connection Secrets where the tenant may have them.
+// triesConnectionSecrets checks that the API server accepts connection Secrets where the tenant may have them.
 func (w *tenantWorld) triesConnectionSecrets(try func(string, client.Object) error) {
 	w.Helper()
 	for namespace, refused := range map[string]bool{w.space("a"): false, "kube-public": false, "kube-system": true} {

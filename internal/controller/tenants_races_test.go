@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestTenantsAtOnce has two teams adopt one VM at the same time, and a VM and a namespace change hands while a Machine changes.
+// TestTenantsAtOnce makes two teams adopt one VM at the same time, and changes the tenant of a VM and of a namespace while a Machine changes.
 func TestTenantsAtOnce(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -62,8 +62,8 @@ func TestTenantsAtOnce(t *testing.T) {
 	})
 }
 
-// adoptAtOnce has two teams that may adopt the VMs of a pool try to adopt the same one at the same time: one of them has it, and the other
-// one changes nothing of it, also when its Machine is deleted.
+// adoptAtOnce makes two teams that may adopt the VMs of a pool try to adopt the same one at the same time, and checks that one of them has it, and
+// the other changes nothing of it, even if its Machine is deleted.
 func (w *tenantWorld) adoptAtOnce() {
 	w.Helper()
 	const vmid = 20050
@@ -98,8 +98,8 @@ func (w *tenantWorld) adoptAtOnce() {
 	}
 }
 
-// losesVM has a Machine change while its VM, or its namespace, becomes another tenant's. What was written by then stays; once the Machine is
-// refused, nothing more is.
+// losesVM changes a Machine while its VM, or its namespace, becomes another tenant's. What was written before stays. Once the Machine is refused,
+// nothing more is written.
 func (w *tenantWorld) losesVM(m machine.Machine, change func(vmid int), says string) {
 	w.Helper()
 	vmid := int(*m.Observation().VMID)
@@ -113,13 +113,13 @@ func (w *tenantWorld) losesVM(m machine.Machine, change func(vmid int), says str
 	w.wroteNothing(n)
 }
 
-// relabel the namespace of a team.
+// relabel relabels the namespace of a team.
 func (w *tenantWorld) relabel(team, value string) {
 	w.Helper()
 	w.label(team, map[string]string{"team": value})
 }
 
-// swapped has team-a make Machines name the VM of team-b while they are being made, whatever the provider is about to write by then.
+// swapped makes Machines of team-a name the VM of team-b while they are being created, whatever the provider is about to write then.
 func (w *tenantWorld) swapped() {
 	w.Helper()
 	n := len(w.writes())
@@ -132,7 +132,7 @@ func (w *tenantWorld) swapped() {
 		w.edit(m, swap)
 		w.becomes(m, fmt.Sprintf("is refused with VMID %d", victim), func() bool {
 			if meta.GetExternalName(m) != fmt.Sprint(victim) {
-				w.edit(m, swap) // The provider wrote its own at the same time, which came last.
+				w.edit(m, swap) // The provider wrote its value at the same time, and last.
 			}
 			return isRefused(m, fmt.Sprintf("VMID %d", victim))
 		})
@@ -148,7 +148,7 @@ func (w *tenantWorld) swapped() {
 	}
 }
 
-// leaves has a Machine whose namespace has lost its tenant in the midst of its creation go, with its VM if that was seen to be its own by then.
+// leaves deletes a Machine whose namespace has lost its tenant during its creation, with its VM if that was seen to belong to it before.
 func (w *tenantWorld) leaves(late machine.Machine) {
 	w.Helper()
 	w.refused(late, "belongs to no tenant")

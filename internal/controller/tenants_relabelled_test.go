@@ -30,17 +30,17 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 )
 
-// A relabelling of the namespace of a team, and what its Machines are told then.
+// A relabelling of the namespace of a team, and what its Machines then report.
 type relabelling struct {
 	team   string
-	labels map[string]string // An empty one is taken away.
+	labels map[string]string // An empty label is removed.
 	says   string
 
-	// successor is true if a new Machine is that of the tenant which the namespace has come to.
+	// successor is true if a new Machine belongs to the new tenant of the namespace.
 	successor bool
 }
 
-// relabellings by which a namespace leaves its tenant, or comes to another one as well or instead.
+// relabellings returns relabellings by which a namespace leaves its tenant, or gets another one in addition or instead.
 func (w *tenantWorld) relabellings() map[string]relabelling {
 	const nobody, several = "belongs to no tenant", "belongs to several tenants of the provider configuration, team-"
 	return map[string]relabelling{
@@ -53,7 +53,7 @@ func (w *tenantWorld) relabellings() map[string]relabelling {
 	}
 }
 
-// withSuccessors adds two tenants that select namespaces, by a label each.
+// withSuccessors adds two tenants that select namespaces by a label each.
 func withSuccessors(w *tenantWorld) {
 	w.rules = func() []v1alpha1.ProviderTenant {
 		all := w.tenants()
@@ -67,8 +67,9 @@ func withSuccessors(w *tenantWorld) {
 	}
 }
 
-// TestTenantsRelabelled has the namespaces of teams relabelled while they have Machines, so that they leave their tenant or come to another one: nothing is
-// done for what is there, nor for what is new unless that is another tenant's, and all goes on when the namespace is its own tenant's again.
+// TestTenantsRelabelled relabels the namespaces of teams while they have Machines, so that they leave their tenant or get another one. It checks that
+// nothing is done for existing resources, or for new ones unless they belong to another tenant, and that all work continues when the namespace
+// belongs to its tenant again.
 func TestTenantsRelabelled(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -103,7 +104,7 @@ func TestTenantsRelabelled(t *testing.T) {
 	})
 }
 
-// label the namespace of a team. It returns the labels that bring back what was before.
+// label labels the namespace of a team. It returns the labels that restore the previous ones.
 func (w *tenantWorld) label(team string, labels map[string]string) map[string]string {
 	w.Helper()
 	ns, was := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.space(team)}}, map[string]string{}

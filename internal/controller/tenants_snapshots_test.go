@@ -32,19 +32,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A tried resource is an attempt of team-a by a resource of another kind than Machine.
+// A tried resource is an attempt of team-a with a resource of another kind than Machine.
 type tried[T resource.Managed] struct {
 	change func(T)
 	says   string
 
-	// clusterScoped resources alone can try it.
+	// clusterScoped is true for an attempt that only cluster-scoped resources can make.
 	clusterScoped bool
 
-	// waits is true for what is waited for as if it were not there.
+	// waits is true for what is waited for as if it did not exist.
 	waits bool
 }
 
-// told waits until a resource is shown to be refused what an attempt is for, or to wait for it.
+// told waits until a resource is shown to be refused because of an attempt, or to wait for it.
 func told[T resource.Managed](w *tenantWorld, mg T, a tried[T]) {
 	w.Helper()
 	if !a.waits {
@@ -54,7 +54,7 @@ func told[T resource.Managed](w *tenantWorld, mg T, a tried[T]) {
 	w.waitNotReady(mg, "MachineNotFound", a.says)
 }
 
-// snapshotAttempts are of team-a to take snapshots of VMs of others, and to have, change or remove those that others have.
+// snapshotAttempts returns attempts of team-a to take snapshots of VMs of others, and to get, change or remove those of others.
 func (w *tenantWorld) snapshotAttempts() map[string]tried[snapshot.Snapshot] {
 	const notTheirs = "which is not the tenant's"
 	record := func(format string, words ...any) func(snapshot.Snapshot) {
@@ -96,10 +96,10 @@ func (w *tenantWorld) snapshotAttempts() map[string]tried[snapshot.Snapshot] {
 	}
 }
 
-// noMachine is said of the Machine of team-b, as of one that is not there.
+// noMachine is the message about the Machine of team-b, which is the same as for one that does not exist.
 func (w *tenantWorld) noMachine() string { return fmt.Sprintf("Machine %q does not exist", w.theirs()) }
 
-// trySnapshots has team-a try to have the snapshots of VMs that are not its own.
+// trySnapshots makes team-a try to get the snapshots of VMs that do not belong to it.
 func (w *tenantWorld) trySnapshots() {
 	w.Helper()
 	w.pve.Edit(func(s *simulator.State) {
@@ -132,7 +132,7 @@ func (w *tenantWorld) trySnapshots() {
 	})
 }
 
-// takes is a Snapshot of team-a's Machine.
+// takes returns a Snapshot of team-a's Machine.
 func (w *tenantWorld) takes(name string) snapshot.Snapshot {
 	w.Helper()
 	s, is := w.snapshotOf("a", w.m.GetName()).(snapshot.Snapshot)

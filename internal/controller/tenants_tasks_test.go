@@ -35,10 +35,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// hiddenExit is how the tasks of others have ended.
+// hiddenExit is the exit status of the tasks of others.
 const hiddenExit = "what-became-of-it"
 
-// theirTask is a task of the VM of team-b, of which team-a knows the name, and that has failed.
+// theirTask creates a task of the VM of team-b, of which team-a knows the name, and that has failed.
 func (w *tenantWorld) theirTask(taskType string) string {
 	w.Helper()
 	at := time.Unix(0x65000000, 0)
@@ -51,7 +51,7 @@ func (w *tenantWorld) theirTask(taskType string) string {
 	return t.UPID
 }
 
-// tellsNothing sees that neither a resource nor its events have how a task of others has ended.
+// tellsNothing checks that neither a resource nor its events contain the exit status of a task of others.
 func (w *tenantWorld) tellsNothing(mg resource.Managed) {
 	w.Helper()
 	if text, err := yaml.Marshal(mg); err != nil || strings.Contains(string(text), hiddenExit) {
@@ -68,7 +68,8 @@ func (w *tenantWorld) tellsNothing(mg resource.Managed) {
 	}
 }
 
-// TestTenantsTasks has team-a name tasks of the VM of team-b where the provider keeps those that it has begun for team-a: how they have ended is not told.
+// TestTenantsTasks makes team-a name tasks of the VM of team-b where the provider records those that it has started for team-a, and checks that their
+// exit status is not revealed.
 func TestTenantsTasks(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -96,7 +97,7 @@ func TestTenantsTasks(t *testing.T) {
 	})
 }
 
-// forgesActs has team-a ask for acts, of which the annotations say that tasks of others do them.
+// forgesActs makes team-a request acts, whose annotations name tasks of others.
 func (w *tenantWorld) forgesActs() {
 	w.Helper()
 	node := w.m.Observation().Node

@@ -56,15 +56,15 @@ const (
 	victimTemplate = 30002
 	victimUUID     = "b0b0b0b0-0000-4000-8000-000000030001"
 
-	// A VM of others within the range of team-a, on a node that is not its own.
+	// A VM of others within the range of team-a, on a node that does not belong to team-a.
 	hidden = 20052
 
-	// What is nobody's has a VM too.
+	// There is also a VM of no tenant.
 	strayVM   = 40001
 	strayUUID = "c0c0c0c0-0000-4000-8000-000000040001"
 )
 
-// tenantLab is the quickstart cluster with VMs of team-b, and a template for all.
+// tenantLab returns the quickstart cluster with VMs of team-b, and a template for all tenants.
 func tenantLab(t *testing.T) *simulator.Scenario {
 	t.Helper()
 	s, err := simulator.Quickstart()
@@ -105,7 +105,7 @@ func tenantLab(t *testing.T) *simulator.Scenario {
 	return s
 }
 
-// tenants of the cluster: two teams, of which each has a namespace.
+// tenants returns the tenants of the cluster: two teams, each with a namespace.
 func (w *tenantWorld) tenants() []v1alpha1.ProviderTenant {
 	return []v1alpha1.ProviderTenant{
 		{
@@ -132,21 +132,21 @@ type tenantWorld struct {
 	namespaced bool
 	config     string
 
-	// teams of the cluster, and their rules; team-a and team-b, with those of tenants.
+	// teams of the cluster, and their rules; by default team-a and team-b, with the rules in tenants.
 	teams []string
 	rules func() []v1alpha1.ProviderTenant
 }
 
-// space is the namespace of a team.
+// space returns the namespace of a team.
 func (w *tenantWorld) space(team string) string { return w.name + "-" + team }
 
-// newPairedWorld is that of a pairing, where what tenants may not have is refused.
+// newPairedWorld returns the world of a pairing, where the rules of tenants are enforced.
 func newPairedWorld(t *testing.T, p pairing, name string, changes ...func(*tenantWorld)) *tenantWorld {
 	t.Helper()
 	return newTenantWorldIn(t, p, name+p.version[:1], v1alpha1.TenantRefuse, nil, changes...)
 }
 
-// newTenantWorldIn has another enforcement, or a provider with other options.
+// newTenantWorldIn returns a world with another enforcement, or a provider with other options.
 func newTenantWorldIn(
 	t *testing.T, p pairing, name string, enforcement v1alpha1.TenantEnforcement, options func(ctrl.Manager) kind.Options, changes ...func(*tenantWorld),
 ) *tenantWorld {
@@ -185,7 +185,7 @@ func versionOf(scope string) string {
 	return ""
 }
 
-// of makes a Machine of a team. A cluster-scoped one is that of a claim in the team's namespace.
+// of returns a Machine of a team. A cluster-scoped one belongs to a claim in the team's namespace.
 func (w *tenantWorld) of(team, name string, spec v1alpha1.MachineParameters) machine.Machine {
 	o := w.meta()
 	o.Name += "-" + name
@@ -202,13 +202,13 @@ func (w *tenantWorld) of(team, name string, spec v1alpha1.MachineParameters) mac
 	return m
 }
 
-// refused waits until a resource is shown to be refused, by the rule.
+// refused waits until a resource is shown to be refused because of the rule.
 func (w *tenantWorld) refused(mg resource.Managed, text string) {
 	w.Helper()
 	w.becomes(mg, "is refused with "+text, func() bool { return isRefused(mg, text) })
 }
 
-// allRefused waits until all attempts are shown to be refused, each as it should be.
+// allRefused waits until all attempts are shown to be refused as expected.
 func (w *tenantWorld) allRefused(made map[string]machine.Machine, all map[string]attempt) {
 	w.Helper()
 	left := slices.Sorted(maps.Keys(made))
@@ -223,7 +223,7 @@ func (w *tenantWorld) allRefused(made map[string]machine.Machine, all map[string
 	}
 }
 
-// leftBehind waits until events tell of what a resource has left behind, which they do a while after it has gone, and returns their messages.
+// leftBehind waits until events report what a deleted resource has left behind, which happens with a delay, and returns their messages.
 func (w *tenantWorld) leftBehind(mg resource.Managed) (told []string) {
 	w.Helper()
 	w.eventually("it is told what "+mg.GetName()+" has left", func() bool {
@@ -233,7 +233,7 @@ func (w *tenantWorld) leftBehind(mg resource.Managed) (told []string) {
 	return told
 }
 
-// wroteNothing sees that nothing was written beside the first n writes.
+// wroteNothing checks that nothing was written after the first n writes.
 func (w *tenantWorld) wroteNothing(n int) {
 	w.Helper()
 	if got := w.writes(); len(got) != n {
@@ -303,7 +303,7 @@ func TestTenantsAttempts(t *testing.T) {
 	})
 }
 
-// isInvalid sees that the API server has not taken what nobody may write.
+// isInvalid checks that the API server has rejected what the schema forbids everyone.
 func (w *tenantWorld) isInvalid(name string, err error, says string) {
 	w.Helper()
 	if !kerrors.IsInvalid(err) || !strings.Contains(err.Error(), says) {
@@ -311,7 +311,7 @@ func (w *tenantWorld) isInvalid(name string, err error, says string) {
 	}
 }
 
-// keptNothing sees that there is no connection Secret of the world's where team-a may have none.
+// keptNothing checks that there is no connection Secret of the world where team-a may have none.
 func (w *tenantWorld) keptNothing() {
 	w.Helper()
 	for _, namespace := range []string{"kube-system", w.space("b")} {
@@ -374,7 +374,7 @@ func TestTenantsEdits(t *testing.T) {
 	})
 }
 
-// keptOwn sees that a cluster-scoped Machine has its connection Secret in the namespace of its team.
+// keptOwn checks that a cluster-scoped Machine has its connection Secret in the namespace of its team.
 func (w *tenantWorld) keptOwn() {
 	w.Helper()
 	if w.namespaced {
@@ -387,7 +387,7 @@ func (w *tenantWorld) keptOwn() {
 	}
 }
 
-// tries an attempt with a Machine that has a VM, until it is refused.
+// tries makes an attempt with a Machine that has a VM, until it is refused.
 func (w *tenantWorld) tries(a attempt) {
 	w.Helper()
 	change := func() {
@@ -421,7 +421,7 @@ func (w *tenantWorld) tries(a attempt) {
 	w.becomes(w.m, "is refused with "+a.says, func() bool { return a.isTold(w.m) })
 }
 
-// isTold reports whether a Machine is shown to be refused as an attempt is to be.
+// isTold reports whether a Machine is shown to be refused as the attempt expects.
 func (a attempt) isTold(m machine.Machine) bool {
 	if !a.unresolved {
 		return isRefused(m, a.says)
@@ -430,7 +430,7 @@ func (a attempt) isTold(m machine.Machine) bool {
 	return s.Status == corev1.ConditionFalse && strings.Contains(s.Message, "cannot resolve references") && strings.Contains(s.Message, a.says)
 }
 
-// isAgain has the Machine be as it was before an attempt.
+// isAgain restores the Machine to its state before an attempt.
 func (w *tenantWorld) isAgain(before machine.Machine) {
 	w.Helper()
 	w.rewrite(func() {
@@ -445,8 +445,8 @@ func (w *tenantWorld) isAgain(before machine.Machine) {
 	})
 }
 
-// TestTenantsBudgets has a Machine of a tenant with a quota cost what one without tenants does, call by call: whose its VM is, the lists tell that are read
-// for all of them together. A refusal costs nothing.
+// TestTenantsBudgets checks that a Machine of a tenant with a quota costs the same calls as one without tenants. The lists that are read for all
+// Machines together show who owns a VM. A refusal costs nothing.
 func TestTenantsBudgets(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -472,7 +472,8 @@ func TestTenantsBudgets(t *testing.T) {
 	})
 }
 
-// withBudget gives the first tenant all that the lives of Machines in budgets need, within a quota, and takes the VMs of others that are in their way.
+// withBudget gives the first tenant all that the lives of Machines in budgets need, within a quota, and removes the VMs of others that are in their
+// way.
 func withBudget(w *tenantWorld) {
 	w.rules = func() []v1alpha1.ProviderTenant {
 		all := w.tenants()
@@ -496,7 +497,7 @@ func withBudget(w *tenantWorld) {
 	})
 }
 
-// rewrite the Machine.
+// rewrite rewrites the Machine.
 func (w *tenantWorld) rewrite(change func()) {
 	w.Helper()
 	w.eventually("the change is taken", func() bool {
@@ -510,7 +511,7 @@ func (w *tenantWorld) rewrite(change func()) {
 	})
 }
 
-// administrators are examples of the kinds that tenants may not have, by their files.
+// administrators returns examples of the kinds that tenants may not have, by their files.
 func administrators() map[string]string {
 	return map[string]string{
 		"BackupJob": "backupjob", "Pool": "pool", "Storage": "storage",
@@ -518,7 +519,7 @@ func administrators() map[string]string {
 	}
 }
 
-// example of a kind, as a team's own.
+// example returns an example of a kind, as a resource of a team.
 func (w *tenantWorld) example(kind, file string) *unstructured.Unstructured {
 	w.Helper()
 	dir := "cluster"
@@ -654,7 +655,7 @@ func TestTenantsOwnVMs(t *testing.T) {
 	})
 }
 
-// refusedAdoptions are those of VMs that team-b may adopt by their pool, and may not have as they are.
+// refusedAdoptions checks VMs that team-b may adopt by their pool, and may not have in their present state.
 func (w *tenantWorld) refusedAdoptions() {
 	w.Helper()
 	n := len(w.writes())
@@ -668,7 +669,7 @@ func (w *tenantWorld) refusedAdoptions() {
 	w.wroteNothing(n)
 }
 
-// clonesOfOthers has team-a clone the Machine of team-b by its name, which namespaced resources cannot.
+// clonesOfOthers makes team-a clone the Machine of team-b by its name, which namespaced resources cannot do.
 func (w *tenantWorld) clonesOfOthers() {
 	w.Helper()
 	if w.namespaced {
@@ -698,7 +699,7 @@ func (w *tenantWorld) clonesOfOthers() {
 	w.wroteNothing(n)
 }
 
-// stolenClone has team-a clone a Machine of its own that is made to name a VM of team-b.
+// stolenClone makes team-a clone one of its Machines that is changed to name a VM of team-b.
 func (w *tenantWorld) stolenClone() {
 	w.Helper()
 	thief := w.of("a", "thief", linux())
@@ -717,7 +718,7 @@ func (w *tenantWorld) stolenClone() {
 	}
 }
 
-// forgedSnapshot has team-a write the record of a Snapshot itself, so that it is of a VM of team-b, and delete it.
+// forgedSnapshot makes team-a forge the record of a Snapshot, so that it belongs to a VM of team-b, and delete it.
 func (w *tenantWorld) forgedSnapshot() {
 	w.Helper()
 	w.pve.Edit(func(s *simulator.State) {
@@ -743,7 +744,7 @@ func (w *tenantWorld) forgedSnapshot() {
 	})
 }
 
-// loseTenant has a namespace lose its tenant, and its Machine change then.
+// loseTenant removes the tenant of a namespace, and then changes its Machine.
 func (w *tenantWorld) loseTenant() {
 	w.Helper()
 	w.relabel("b", "dissolved")
@@ -751,14 +752,14 @@ func (w *tenantWorld) loseTenant() {
 	n := len(w.writes())
 	w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("changed") })
 	w.refused(w.m, "belongs to no tenant")
-	for _, r := range w.writes()[n:] { // Another creation may have been judged before.
+	for _, r := range w.writes()[n:] { // Another creation may have been decided before.
 		if strings.Contains(r.Path+"/", fmt.Sprintf("/qemu/%d/", w.vmid())) {
 			w.Errorf("want no write to the VM, got %v", r)
 		}
 	}
 }
 
-// snapshotOf a Machine of a team.
+// snapshotOf returns a Snapshot of a Machine of a team.
 func (w *tenantWorld) snapshotOf(team, name string) resource.Managed {
 	o := w.meta()
 	o.Name += "-snapshot"
@@ -775,7 +776,7 @@ func (w *tenantWorld) snapshotOf(team, name string) resource.Managed {
 	return s
 }
 
-// forgeStatus forges the status of a resource. The provider writes none that has it lose that while the resource is refused.
+// forgeStatus forges the status of a resource. The provider does not overwrite it while the resource is refused.
 func (w *tenantWorld) forgeStatus(mg resource.Managed, status func()) {
 	w.Helper()
 	w.eventually("the status is forged", func() bool {
@@ -798,13 +799,13 @@ type setting interface {
 	Settings() *v1alpha1.ProviderConfigSpec
 }
 
-// beside makes another configuration for the cluster, with other tenants.
+// beside creates another configuration for the cluster, with other tenants.
 func (w *tenantWorld) beside(tenants []v1alpha1.ProviderTenant) setting {
 	w.Helper()
 	return w.besideAs("beside", func(s *v1alpha1.ProviderConfigSpec) { s.Tenants = tenants })
 }
 
-// besideAs makes another configuration for the cluster.
+// besideAs creates another configuration for the cluster.
 func (w *tenantWorld) besideAs(name string, change func(*v1alpha1.ProviderConfigSpec)) setting {
 	w.Helper()
 	site, is := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{}).(setting)
@@ -824,7 +825,7 @@ func (w *tenantWorld) besideAs(name string, change func(*v1alpha1.ProviderConfig
 	return site
 }
 
-// ofConfig makes a Machine of a team that names another configuration.
+// ofConfig returns a Machine of a team that names another configuration.
 func (w *tenantWorld) ofConfig(config, team, name string, spec v1alpha1.MachineParameters) machine.Machine {
 	own := w.config
 	defer func() { w.config = own }()
@@ -856,8 +857,8 @@ func TestTenantsOtherConfigurations(t *testing.T) {
 	})
 }
 
-// TestTenantsMovedVM has somebody move a VM out of the pool of its tenant, and change what it has: a warning tells of both, and
-// nothing is written to what is seen not to be the tenant's any more.
+// TestTenantsMovedVM moves a VM out of the pool of its tenant, and changes it, and checks that a warning reports both, and nothing is written to a VM
+// that no longer belongs to the tenant.
 func TestTenantsMovedVM(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -881,7 +882,7 @@ func TestTenantsMovedVM(t *testing.T) {
 	})
 }
 
-// TestTenantsWarned has a warning tell all that would be refused: what a spec asks for, and what VMs have and where they are.
+// TestTenantsWarned checks that a warning reports all that would be refused: the requests of a spec, and the state and place of VMs.
 func TestTenantsWarned(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {

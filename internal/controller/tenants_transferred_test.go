@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// withOperators adds a tenant that may do everything.
+// withOperators adds a tenant that has all permissions.
 func withOperators(w *tenantWorld) {
 	w.teams = append(w.teams, "ops")
 	rules := w.rules
@@ -40,8 +40,9 @@ func withOperators(w *tenantWorld) {
 	}
 }
 
-// TestTenantsTransferred has operators give VMs of team-a to team-b, by a pool that it may adopt from, and to themselves, where they stay. The Machines
-// that team-a still has do not keep them from their new Machines, and do not remove them when they are deleted, nor do Snapshots where team-b may adopt.
+// TestTenantsTransferred makes operators give VMs of team-a to team-b, by a pool that it may adopt from, and to themselves, where they stay. The
+// remaining Machines of team-a do not keep them from their new Machines, and do not remove them when they are deleted. Neither do Snapshots where
+// team-b may adopt.
 func TestTenantsTransferred(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
@@ -63,7 +64,7 @@ func TestTenantsTransferred(t *testing.T) {
 			}
 			n, snapshots := len(w.writes()), 1
 			w.remove(w.snapshotOf("a", old.GetName()))
-			if to.pool == "" { // What a team has taken, and no other team may have by now, goes.
+			if to.pool == "" { // What a team has taken, and no other team may have now, is removed.
 				n, snapshots = n+1, 0
 			}
 			w.remove(old)
@@ -81,8 +82,8 @@ func TestTenantsTransferred(t *testing.T) {
 	})
 }
 
-// TestTenantsTransferredWithoutTenant has a namespace that has lost its tenant delete a VM that another team may adopt by then, which stays, and another one,
-// which goes.
+// TestTenantsTransferredWithoutTenant checks that a namespace that has lost its tenant does not delete a VM that another team may now adopt, and
+// deletes another one.
 func TestTenantsTransferredWithoutTenant(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -115,8 +116,8 @@ func TestTenantsTransferredWithoutTenant(t *testing.T) {
 	})
 }
 
-// TestTenantsTransferredToOtherConfig has operators give a VM of team-a to a team of another configuration for the cluster, where it stays, and that team adopt
-// what a Machine of team-a still has, which is refused at the time.
+// TestTenantsTransferredToOtherConfig makes operators give a VM of team-a to a team of another configuration for the cluster, where it stays, and
+// makes that team adopt what a Machine of team-a still has, which is refused as long as that is so.
 func TestTenantsTransferredToOtherConfig(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -168,7 +169,7 @@ func TestTenantsTransferredToOtherConfig(t *testing.T) {
 	})
 }
 
-// transfers has a team have a VM with a Snapshot, which its Machine comes to observe only, and puts it into another pool, or into none.
+// transfers gives a team a VM with a Snapshot, changes its Machine to observe only, and moves the VM to another pool, or to none.
 func (w *tenantWorld) transfers(team, name, pool string) (machine.Machine, int) {
 	w.Helper()
 	old := w.of(team, name, linux())
@@ -192,7 +193,7 @@ func (w *tenantWorld) transfers(team, name, pool string) (machine.Machine, int) 
 	return old, vmid
 }
 
-// adopts has a team take over a VM.
+// adopts makes a team adopt a VM.
 func (w *tenantWorld) adopts(team string, vmid int) machine.Machine {
 	w.Helper()
 	successor := w.of(team, "successor-"+team, v1alpha1.MachineParameters{})
@@ -202,7 +203,8 @@ func (w *tenantWorld) adopts(team string, vmid int) machine.Machine {
 	return successor
 }
 
-// TestTenantsRange has a team whose VMs are told by their range alone clone, and have, a VM with such a VMID that another team may adopt.
+// TestTenantsRange checks a team whose VMs are identified only by their range, which clones, and has, a VM with such a VMID that another team may
+// adopt.
 func TestTenantsRange(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {

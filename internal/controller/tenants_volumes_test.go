@@ -37,7 +37,7 @@ import (
 // victimDisk is the disk of the VM of team-b.
 const victimDisk = "ceph:vm-30001-disk-0"
 
-// volumeOf a team.
+// volumeOf returns a Volume of a team.
 func (w *tenantWorld) volumeOf(team, name string) volumeref.Volume {
 	var v volumeref.Volume = &cluster.Volume{}
 	if w.namespaced {
@@ -48,7 +48,7 @@ func (w *tenantWorld) volumeOf(team, name string) volumeref.Volume {
 	return v
 }
 
-// volumeAttempts are of team-a to have a disk of team-b, or one made where it may not, and to delete it.
+// volumeAttempts returns attempts of team-a to get a disk of team-b, or to create one where it may not, and to delete it.
 func (w *tenantWorld) volumeAttempts() map[string]tried[volumeref.Volume] {
 	record := func(format string, words ...any) func(v volumeref.Volume) {
 		return func(v volumeref.Volume) {
@@ -86,7 +86,7 @@ func (w *tenantWorld) volumeAttempts() map[string]tried[volumeref.Volume] {
 	}
 }
 
-// tryVolumes has team-a try to have the disk of team-b.
+// tryVolumes makes team-a try to get the disk of team-b.
 func (w *tenantWorld) tryVolumes() {
 	w.Helper()
 	n, made, attempts := len(w.writes()), map[string]volumeref.Volume{}, w.volumeAttempts()
@@ -106,7 +106,7 @@ func (w *tenantWorld) tryVolumes() {
 	w.wroteNothing(n)
 }
 
-// ownVolumeOf has a team make a disk.
+// ownVolumeOf makes a team create a disk.
 func (w *tenantWorld) ownVolumeOf(team string) volumeref.Volume {
 	w.Helper()
 	v := w.volumeOf(team, "own")
@@ -119,7 +119,7 @@ func isSynced(v volumeref.Volume) bool {
 	return v.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue && v.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue
 }
 
-// ownVolume has team-a make a disk, give it to its Machine, say that it is that of team-b, and destroy it.
+// ownVolume makes team-a create a disk, give it to its Machine, claim that it is that of team-b, and destroy it.
 func (w *tenantWorld) ownVolume() {
 	w.Helper()
 	v := w.ownVolumeOf("a")

@@ -37,21 +37,21 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A mishap befalls one node of a cluster.
+// A mishap is a failure on one node of a cluster.
 type mishap struct {
 	reason string
 	node   string
 
-	// fail makes the node fail, and repair ends that.
+	// fail makes the node fail, and repair repairs it.
 	fail, repair func(*simulator.State)
 
-	// What the Machine on the node says, and what placement has against the node.
+	// The condition of the Machine on the node, and why placement rejects the node.
 	says    xpv2.ConditionType
 	because xpv2.ConditionReason
 	text    string
 	against string
 
-	// online nodes, as the metrics have it.
+	// online nodes in the metrics.
 	online int
 }
 
@@ -87,8 +87,8 @@ func mishaps() map[string]mishap {
 	}
 }
 
-// TestMishaps strikes one node after the other: the Machine there says so, a new
-// one that would rather go there goes elsewhere, and nothing is moved.
+// TestMishaps makes one node after the other fail, and checks that the Machine there reports it, a new one that prefers the node is placed elsewhere,
+// and nothing is moved.
 func TestMishaps(t *testing.T) {
 	t.Parallel()
 	for name, mishap := range mishaps() {
@@ -168,8 +168,7 @@ func (c *population) suffer(h mishap, seen prometheus.Gatherer) {
 	}
 }
 
-// elsewhere waits until a Machine is ready on another node than the one that was
-// struck, and says why.
+// elsewhere waits until a Machine is ready on another node than the failed one, and reports why.
 func (c *population) elsewhere(m machine.Machine, h mishap) {
 	c.Helper()
 	c.becomes(m, "ready elsewhere", func() bool { return m.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
@@ -181,7 +180,7 @@ func (c *population) elsewhere(m machine.Machine, h mishap) {
 	}
 }
 
-// add a Machine with a disk and a NIC, and its name as a label.
+// add creates a Machine with a disk and a NIC, and its name as a label.
 func (c *population) add(name string, spec v1alpha1.MachineParameters) {
 	c.Helper()
 	spec.ShutdownTimeoutSeconds = new(int32(1))
@@ -195,7 +194,7 @@ func (c *population) add(name string, spec v1alpha1.MachineParameters) {
 	c.make(m)
 }
 
-// named is the Machine of a name as it is now.
+// named returns the present state of the Machine with a name.
 func (c *population) named(name string) machine.Machine {
 	c.Helper()
 	o := c.meta()
@@ -207,7 +206,7 @@ func (c *population) named(name string) machine.Machine {
 	return m
 }
 
-// shows waits until the metrics have series of these values.
+// shows waits until the metrics have series with these values.
 func (c *population) shows(seen prometheus.Gatherer, want ...string) {
 	c.Helper()
 	c.slowly("metrics", func() string {
@@ -219,7 +218,7 @@ func (c *population) shows(seen prometheus.Gatherer, want ...string) {
 	})
 }
 
-// series as Prometheus writes them.
+// series returns the metrics in the format of Prometheus.
 func (c *population) series(seen prometheus.Gatherer) []string {
 	c.Helper()
 	families, err := seen.Gather()
@@ -239,8 +238,7 @@ func (c *population) series(seen prometheus.Gatherer) []string {
 	return all
 }
 
-// TestHeldVMID has a Machine created while the VM that has the lowest VMID is
-// being destroyed, by a provider that does not know of it.
+// TestHeldVMID creates a Machine with a provider that does not know that the VM with the lowest VMID is being destroyed.
 func TestHeldVMID(t *testing.T) {
 	t.Parallel()
 	a := populations()["Cluster"]

@@ -29,8 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestUnlistedTask shuts a VM down as a token that PVE lists no task to. The task takes longer than a list may lack a task
-// that has just begun, and the provider is restarted meanwhile.
+// TestUnlistedTask shuts down a VM with a token to which PVE lists no task. The task takes longer than a list may omit a task that has just begun,
+// and the provider is restarted meanwhile.
 func TestUnlistedTask(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, scopes()["Cluster"], "unlisted", map[string]string{"qmshutdown": "5s"}, "9.2")

@@ -41,8 +41,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// TestVelero has a hundred Machines that a provider has made restored into another cluster, which has an API server and a provider of its own, as Velero
-// restores them. They are the Machines of their VMs there: nothing is written to Proxmox VE, and a deletion does what the spec says.
+// TestVelero restores a hundred Machines that a provider has created into another cluster, which has a separate API server and provider, as Velero
+// does, and checks that they are the Machines of their VMs there. Nothing is written to Proxmox VE, and a deletion does what the spec says.
 func TestVelero(t *testing.T) {
 	t.Parallel()
 	const count = 100
@@ -91,11 +91,11 @@ func TestVelero(t *testing.T) {
 	})
 }
 
-// varieties of Machines that createVarious makes by turns.
+// varieties of Machines that createVarious creates in turn.
 const varieties = 5
 
-// createVarious creates Machines of all sorts: from nothing, of a template, with cloud-init's data of the provider's own, with a password that it
-// has generated or was given, and without the right to delete the VM.
+// createVarious creates Machines of all kinds: from nothing, from a template, with cloud-init data from the provider, with a password that it has
+// generated or was given, and without permission to delete the VM.
 func (c *population) createVarious(count int) {
 	c.Helper()
 	empty := v1alpha1.MachineParameters{
@@ -143,7 +143,7 @@ func connected(m machine.Machine) {
 	}
 }
 
-// upToDate waits until so many Machines are ready and as their specs have them.
+// upToDate waits until count Machines are ready and match their specs.
 func (c *population) upToDate(count int) {
 	c.Helper()
 	c.slowly(fmt.Sprintf("%d Machines of %s are up to date", count, c.name), func() string {
@@ -166,7 +166,7 @@ func (c *population) upToDate(count int) {
 	})
 }
 
-// secrets of the population.
+// secrets returns the Secrets of the population.
 func (c *population) secrets() []corev1.Secret {
 	c.Helper()
 	list := &corev1.SecretList{}
@@ -176,7 +176,7 @@ func (c *population) secrets() []corev1.Secret {
 	return slices.DeleteFunc(list.Items, func(s corev1.Secret) bool { return !strings.Contains(s.Name, c.name) })
 }
 
-// passwords in the connection Secrets, by their names.
+// passwords returns the passwords in the connection Secrets, by their names.
 func (c *population) passwords() map[string]string {
 	c.Helper()
 	all := map[string]string{}
@@ -188,8 +188,8 @@ func (c *population) passwords() map[string]string {
 	return all
 }
 
-// backup has the objects of the population as a backup has them: Secrets first, which are restored before other kinds, and the others in the order of
-// the names of their kinds, so that Machines come before the configuration that they use.
+// backup returns the objects of the population in the order of a backup: Secrets first, which are restored before other kinds, and the others in the
+// order of the names of their kinds, so that Machines come before the configuration that they use.
 func (c *population) backup() []*unstructured.Unstructured {
 	c.Helper()
 	var all []*unstructured.Unstructured
@@ -216,7 +216,7 @@ func (c *population) backup() []*unstructured.Unstructured {
 	return all
 }
 
-// read an object, without its type.
+// read reads an object, without its type.
 func (c *population) read(of schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
 	c.Helper()
 	u := &unstructured.Unstructured{}
@@ -227,8 +227,8 @@ func (c *population) read(of schema.GroupVersionKind, namespace, name string) *u
 	return u
 }
 
-// restoreAll restores the objects of a backup as Velero does: with labels of its own, and without the status and what an API server or an owner
-// has set.
+// restoreAll restores the objects of a backup as Velero does: with additional labels, and without the status and what an API server or an owner has
+// set.
 func (c *population) restoreAll(all []*unstructured.Unstructured) {
 	c.Helper()
 	for _, o := range all {
@@ -251,8 +251,8 @@ func (c *population) restoreAll(all []*unstructured.Unstructured) {
 	}
 }
 
-// asBefore compares Machines with those that they were restored from, and sees that no record of a user of the configuration is left without
-// its Machine: the configuration could not be deleted then.
+// asBefore compares Machines with those from which they were restored, and checks that no usage of the configuration is left without its Machine,
+// because the configuration could then not be deleted.
 func (c *population) asBefore(before *population) {
 	c.Helper()
 	was := map[string]machine.Machine{}
@@ -289,7 +289,7 @@ func (c *population) asBefore(before *population) {
 	})
 }
 
-// lasting are the annotations of a Machine but that which names the version of its Secret.
+// lasting returns the annotations of a Machine except the one that names the version of its Secret.
 func lasting(m machine.Machine) map[string]string {
 	all := maps.Clone(m.GetAnnotations())
 	delete(all, object.AnnotationPassword)

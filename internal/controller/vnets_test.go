@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestVNets has Machines on VNets of the software-defined network.
+// TestVNets checks Machines on VNets of the software-defined network.
 func TestVNets(t *testing.T) {
 	t.Parallel()
 	const reason = "A Machine names a VNet as it names a bridge, is made where that is in force, and says so where it is not."
@@ -38,7 +38,7 @@ func TestVNets(t *testing.T) {
 	})
 }
 
-// vnet is a VNet of a zone that one node has, in force or not.
+// vnet adds a VNet in a zone of one node, in force or not.
 func (w *world) vnet(name, node string, inForce bool) {
 	w.Helper()
 	w.pve.Edit(func(s *simulator.State) {
@@ -52,7 +52,7 @@ func (w *world) vnet(name, node string, inForce bool) {
 	})
 }
 
-// usersOn reports what a ProxmoxNode shows that a VNet is used by.
+// usersOn returns the users of a VNet that a ProxmoxNode shows.
 func usersOn(all []v1alpha1.ProxmoxNodeInterface, vnet string) string {
 	for _, i := range all {
 		if i.Name == vnet && i.Type == "vnet" {

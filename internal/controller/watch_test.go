@@ -31,8 +31,8 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 )
 
-// says waits until a condition has a reason and a text in its message. It sees each state of the Machine since it was last
-// read, also one that lasts for less than it takes to read it.
+// says waits until a condition has a reason and a text in its message. It sees each state of the Machine since it was last read, even one that lasts
+// for less time than reading takes.
 func (w *world) says(t xpv2.ConditionType, r xpv2.ConditionReason, text string) {
 	w.Helper()
 	late := time.After(slowest)
@@ -53,7 +53,7 @@ func (w *world) says(t xpv2.ConditionType, r xpv2.ConditionReason, text string) 
 	}
 }
 
-// take a state of the Machine, and report whether it is one.
+// take takes a state of the Machine, and reports whether it is one.
 func (w *world) take(state runtime.Object) bool {
 	switch m := w.m.(type) {
 	case *cluster.Machine:
@@ -70,7 +70,7 @@ func (w *world) take(state runtime.Object) bool {
 	return false
 }
 
-// states are those of the Machine after the one that was last read, until the test ends.
+// states returns the states of the Machine after the one that was last read, until the test ends.
 func (w *world) states() watch.Interface {
 	w.Helper()
 	var list client.ObjectList = &cluster.MachineList{}

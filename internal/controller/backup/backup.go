@@ -14,14 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package backup makes backups of the VMs of Machines, once each, and keeps them. To learn
-// how, read:
+// Package backup creates backups of the VMs of Machines, once each, and keeps them. The files are:
 //
-//   - record.go: what is kept of what was done, in an annotation.
-//   - target.go: which VM a backup is of; storage.go: where the backup is; tenant.go: whether both are its tenant's.
-//   - look.go: what is there, and decide.go: what follows from that, without asking anybody.
-//   - preflight.go: what keeps a backup from being made.
-//   - change.go: making and changing; removal.go: removing, and users.go: who needs the backup.
+//   - record.go: the record of what was done, in an annotation.
+//   - target.go: the VM of a backup; storage.go: where the backup is; tenant.go: whether both belong to its tenant.
+//   - look.go: the current state, and decide.go: what follows from it, without any request.
+//   - preflight.go: what prevents a backup.
+//   - change.go: creating and changing; removal.go: removing, and users.go: the Machines that need the backup.
 //   - show.go: status and conditions.
 package backup
 
@@ -54,7 +53,7 @@ type Backup interface {
 	Observation() *v1alpha1.BackupObservation
 }
 
-// A Client does to PVE what a Backup needs done.
+// A Client makes the requests to PVE that a Backup needs.
 type Client interface {
 	kind.PermissionReader
 
@@ -71,7 +70,7 @@ type Client interface {
 	Identity() proxmox.Identity
 }
 
-// An Inventory answers what all Backups of a cluster ask.
+// An Inventory provides the data of a cluster that all Backups share.
 type Inventory interface {
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
@@ -85,7 +84,7 @@ type Inventory interface {
 	InvalidateGuest(vmid int)
 }
 
-// Kinds are what a controller of Backups has to know.
+// Kinds are the kinds that a controller of Backups needs.
 type Kinds struct {
 	// Identity of the Backups of one scope.
 	kind.Identity
@@ -100,7 +99,7 @@ type Kinds struct {
 	Quotas *quotas.Keeper
 }
 
-// pollUnready is how often a backup is looked at that is on its way.
+// pollUnready is the poll interval of a backup that is not ready.
 const pollUnready = 10 * time.Second
 
 // Setup adds a controller of Backups of one scope to the manager.
@@ -122,7 +121,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	})
 }
 
-// A connector makes the external of each reconcile.
+// A connector creates the external client of each reconcile.
 type connector struct {
 	target.Parts[Backup]
 
@@ -132,8 +131,8 @@ type connector struct {
 	quota target.Quota
 }
 
-// Connect to the cluster of a Backup. One whose Machine has no VM yet, and one that is
-// deleted and leaves nothing to remove, need no connection.
+// Connect connects to the cluster of a Backup. A Backup whose Machine has no VM yet, and a deleted one that leaves nothing to remove, need no
+// connection.
 func (c *connector) Connect(ctx context.Context, m Backup) (managed.TypedExternalClient[Backup], error) {
 	if err := annotations().Restore(ctx, c.Kube, m, m.Observation().Annotations); err != nil {
 		return nil, err
@@ -162,7 +161,7 @@ func (c *connector) Connect(ctx context.Context, m Backup) (managed.TypedExterna
 	return e, nil
 }
 
-// An external looks after one Backup during one reconcile.
+// An external manages one Backup during one reconcile.
 type external struct {
 	target.Parts[Backup]
 
@@ -173,17 +172,17 @@ type external struct {
 	inventory Inventory
 	records   tenancy.Records
 
-	// tenant that confines the Backup, nil if none does. The record is trusted if the provider has signed it.
+	// tenant that confines the Backup; nil if none does. The record is trusted if the provider has signed it.
 	tenant  *tenancy.Tenant
 	trusted bool
 
-	// room is an error if the quota of the tenant has none; nil if nothing is asked.
+	// room returns an error if the quota of the tenant has no room. It is nil if there is no quota.
 	room func(context.Context) error
 
 	// waits is the problem that there is no VM yet, or nil.
 	waits *kind.Problem
 
-	// view is what Observe finds.
+	// view is the result of Observe.
 	view *view
 }
 

@@ -30,8 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 )
 
-// Create starts to make the backup. The intent is noted first: if the answer is lost,
-// Observe finds out what became of it.
+// Create starts to create the backup. The intent is recorded first. If the answer is lost, Observe determines the outcome.
 func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreation, error) {
 	v, none := e.view, managed.ExternalCreation{}
 	if v.guest == nil || v.target.UUID == "" || v.action != start || v.problem != nil {
@@ -59,8 +58,8 @@ func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreati
 	return none, e.save(kind.AtCreationEnd(ctx), m)
 }
 
-// options of the backup. It is protected unless the spec says otherwise, so that no retention removes it: that of a job
-// removes what others have made too.
+// options returns the options of the backup. It is protected unless the spec says otherwise, so that no retention removes it. The retention of a job
+// also removes backups that others have created.
 func options(m Backup) proxmox.BackupOptions {
 	p := m.Parameters()
 	o := proxmox.BackupOptions{
@@ -73,8 +72,8 @@ func options(m Backup) proxmox.BackupOptions {
 	return o
 }
 
-// refused notes that a call was not carried out, for sure. One that has only to wait for
-// its turn, and one for a VM that has moved, have not failed.
+// refused records that a call was certainly not carried out. A call that only has to wait for its turn, and one for a VM that has moved, have not
+// failed.
 func (e *external) refused(ctx context.Context, m Backup, err error) error {
 	r := e.view.record
 	if _, waits := proxmox.Waiting(err); waits || errors.Is(err, proxmox.ErrNotOnNode) {
@@ -127,8 +126,8 @@ func (e *external) Update(ctx context.Context, m Backup) (managed.ExternalUpdate
 	return none, err
 }
 
-// stillThere reads the backup now, and returns it if it is the one that was made or adopted.
-// If it is not, the next look finds out more.
+// stillThere reads the current state of the backup, and returns it if it is the one that was created or adopted. If it is not, the next reconcile
+// determines more.
 func (e *external) stillThere(ctx context.Context) (*proxmox.Volume, error) {
 	v := e.view
 	all, err := e.inventory.Volumes(ctx, v.node, storageOf(v.record.Volume), "backup", inventory.Fresh)

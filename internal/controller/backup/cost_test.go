@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 )
 
-// nodeCalls are the calls about nodes, their VMs and storages so far; those about the cluster are made by one reader for all resources.
+// nodeCalls returns the calls about nodes, their VMs and storages so far. One reader makes those about the cluster for all resources.
 func (l *lab) nodeCalls() []string {
 	var all []string
 	for _, r := range l.Requests() {
@@ -43,7 +43,7 @@ func count(calls []string, call string) int {
 	return len(slices.DeleteFunc(slices.Clone(calls), func(c string) bool { return c != call }))
 }
 
-// TestCost looks at Backups where nothing happens: however many a storage has, its list is read once, and nothing else is asked again.
+// TestCost reconciles Backups while nothing happens. However many a storage has, its list is read once, and nothing else is read again.
 func TestCost(t *testing.T) {
 	counts := map[int]int{}
 	for _, n := range []int{2, 8} {
@@ -74,7 +74,7 @@ func TestCost(t *testing.T) {
 		if again := l.nodeCalls()[before+len(first):]; len(again) > 0 {
 			t.Errorf("5 more looks at each of %d Backups cost %d calls, such as %s", n, len(again), again[0])
 		}
-		l.Restart() // Another provider takes no list for new that was read before.
+		l.Restart() // Another provider does not take a list that was read before for a new one.
 		l.Must(l.Client.ChangeVolume(l.Context(), "pve1", all[0].Observation().Volume, nil, new(false)))
 		l.Succeeded(l.Client.DeleteVolume(l.Context(), "pve1", all[0].Observation().Volume))
 		l.Until(all[0], "it is gone", configtest.Says(all[0], xpv2.TypeReady, "Gone"))

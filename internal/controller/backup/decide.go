@@ -24,70 +24,69 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// An action is what is to be done next about a backup.
+// An action is the next step for a backup.
 type action int
 
 const (
-	// keep it: it is there, as it was made.
+	// keep the backup, which exists as it was created.
 	keep action = iota
 
-	// wait for a task, for the answer of a call to show, or for the next attempt.
+	// wait for a task, for the result of a call to appear, or for the next attempt.
 	wait
 
-	// start to make it, after the intent is noted.
+	// start to create the backup, after the intent was recorded.
 	start
 
-	// claim the task whose start was not seen.
+	// claim the task whose start was not confirmed.
 	claim
 
-	// adopt what the user has named.
+	// adopt the backup that the user has named.
 	adopt
 
-	// settle notes that it is there.
+	// settle records that the backup exists.
 	settle
 
-	// fail notes that its task has failed.
+	// fail records that the task has failed.
 	fail
 
-	// forget a task that PVE knows no more.
+	// forget a task that PVE no longer knows.
 	forget
 
-	// lose notes that it is gone.
+	// lose records that the backup no longer exists.
 	lose
 
-	// stuck needs somebody else: nothing is done.
+	// stuck does nothing, because a user has to act.
 	stuck
 )
 
-// A state is what was seen of a backup, and of the task that makes it. The tasks were read
-// before the volumes.
+// A state holds the observations of a backup, and of the task that creates it. The tasks were read before the volumes.
 type state struct {
-	// volume of the record, of the task, or of the external name; nil if it is not there.
+	// volume of the record, of the task, or of the external name; nil if it does not exist.
 	volume *proxmox.Volume
 
 	// task that is recorded, or nil if PVE does not know it.
 	task *proxmox.Task
 
-	// offline is the problem that the node cannot be asked on which it was begun; nil if it was.
+	// offline is the problem that the node on which it was begun cannot be asked; nil if it has answered.
 	offline *kind.Problem
 
-	// log has its first lines, once it has ended.
+	// log has the first lines of the task's log, once the task has ended.
 	log []string
 
-	// found is the task whose start was not seen; nil for none.
+	// found is the task whose start was not confirmed; nil for none.
 	found *proxmox.Task
 
-	// unclear is true while a task runs that may turn out to be the one.
+	// unclear is true while a task is running that may turn out to be this task.
 	unclear bool
 
 	// named is true if the user has named the backup to adopt it.
 	named bool
 
-	// looks is true for a resource that may change nothing.
+	// looks is true for a resource that may only observe.
 	looks bool
 }
 
-// A decision is an action, and the problem that there is meanwhile.
+// A decision is an action, and the problem to show meanwhile.
 type decision struct {
 	action  action
 	problem *kind.Problem
@@ -95,7 +94,7 @@ type decision struct {
 
 func because(a action, p kind.Problem) decision { return decision{action: a, problem: &p} }
 
-// decide what to do next about a backup.
+// decide decides what to do next about a backup.
 func (r *record) decide(s state, now, generation int64) decision {
 	switch {
 	case s.looks:
@@ -116,11 +115,11 @@ func (r *record) decide(s state, now, generation int64) decision {
 	return decision{action: start}
 }
 
-// noneNamed is what is wrong if the backup that the user has named is not there.
+// noneNamed is the problem that the backup that the user has named does not exist.
 const noneNamed = "the storage has no backup of the volume ID in the annotation " + meta.AnnotationKeyExternalName +
 	": correct the annotation, or delete this resource"
 
-// decideLook about a backup that is only looked at.
+// decideLook decides about a backup that is only observed.
 func decideLook(s state) decision {
 	switch {
 	case s.volume != nil:
@@ -132,8 +131,7 @@ func decideLook(s state) decision {
 		"name one by its volume ID in the annotation " + meta.AnnotationKeyExternalName})
 }
 
-// decideTask about a backup that a task makes. One that has failed may have made it all the
-// same, and failed at what comes after.
+// decideTask decides about a backup that a task creates. A failed task may have created it anyway, and failed at a later step.
 func decideTask(s state) decision {
 	switch {
 	case s.task == nil:
@@ -150,7 +148,7 @@ func decideTask(s state) decision {
 	return decision{action: lose}
 }
 
-// decideDone about a backup that was there.
+// decideDone decides about a backup that existed before.
 func (r *record) decideDone(s state) decision {
 	switch {
 	case s.volume == nil && r.Gone:
@@ -160,13 +158,13 @@ func (r *record) decideDone(s state) decision {
 	case !r.same(s.volume):
 		return because(stuck, kind.Problem{Reason: kind.ReasonAlreadyExists, Message: "the backup is gone, and another one has its name, " + r.Volume +
 			": delete this resource; another resource can adopt that backup"})
-	case r.Gone: // It is back, with its storage for example.
+	case r.Gone: // It exists again, for example because its storage is back.
 		return decision{action: settle}
 	}
 	return decision{action: keep}
 }
 
-// decideLost about a backup that was begun, without an answer.
+// decideLost decides about a backup that was begun, but whose call got no answer.
 func (r *record) decideLost(s state, now int64) decision {
 	switch {
 	case s.found != nil:
@@ -183,7 +181,7 @@ func (r *record) decideLost(s state, now int64) decision {
 	return decision{action: start}
 }
 
-// gone is the problem with a backup that was removed by somebody.
+// gone returns the problem with a backup that someone else has removed.
 func (r *record) gone() kind.Problem {
 	message := "the backup was made and is gone: it is not made again, since it would be of another time; delete this resource"
 	if r.Volume != "" {
@@ -192,7 +190,7 @@ func (r *record) gone() kind.Problem {
 	return kind.Problem{Reason: target.ReasonGone, Message: message}
 }
 
-// failure is the problem of an attempt that has failed.
+// failure returns the problem of a failed attempt.
 func (r *record) failure() kind.Problem {
 	return kind.Problem{Reason: conditionReason(r.Problem), Message: "the backup could not be made: " + r.Message}
 }

@@ -93,7 +93,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// The mark of one resource is not that of another whose UID begins alike.
+// TestMarked checks that the mark of one resource is not that of another whose UID has the same beginning.
 func TestMarked(t *testing.T) {
 	m := &namespaced.Backup{ObjectMeta: metav1.ObjectMeta{UID: "1234"}}
 	for text, want := range map[string]bool{

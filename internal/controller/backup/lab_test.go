@@ -72,7 +72,7 @@ func newLab(t *testing.T, w configtest.Way) *lab {
 	return l
 }
 
-// volumes are the backups of a storage as the node lists them, by their IDs.
+// volumes returns the backups of a storage as the node lists them, by their IDs.
 func (l *lab) volumes(storage string) map[string]proxmox.Volume {
 	l.Helper()
 	list, err := l.Client.Volumes(l.Context(), "pve1", storage, "backup")
@@ -84,7 +84,7 @@ func (l *lab) volumes(storage string) map[string]proxmox.Volume {
 	return all
 }
 
-// only is the one backup of the storage for files.
+// only returns the only backup of the storage for files.
 func (l *lab) only() proxmox.Volume {
 	l.Helper()
 	all := l.volumes("nas")
@@ -97,20 +97,20 @@ func (l *lab) only() proxmox.Volume {
 	return proxmox.Volume{}
 }
 
-// theirs is a backup that somebody else has made.
+// theirs returns a backup that someone else has created.
 func (l *lab) theirs(notes string) proxmox.Volume {
 	l.Helper()
 	l.Succeeded(l.Client.BackUp(l.Context(), ref, proxmox.BackupOptions{Storage: "nas", Notes: notes}))
 	return l.only()
 }
 
-// backup makes a Backup.
+// backup creates a Backup.
 func (l *lab) backup(name, spec string) backup.Backup {
 	l.Helper()
 	return l.named(name, spec, "")
 }
 
-// named makes a Backup with an external name.
+// named creates a Backup with an external name.
 func (l *lab) named(name, spec, volume string) backup.Backup {
 	l.Helper()
 	a := map[string]string{}

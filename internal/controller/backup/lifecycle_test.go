@@ -48,7 +48,7 @@ func TestConfiguration(t *testing.T) {
 	everywhere(t, func(l *lab) { l.TakesConfiguration(l.backup("unconfigured", removed)) })
 }
 
-// TestLife has a Backup wait for its Machine without a call, then made, changed and removed.
+// TestLife checks that a Backup waits for its Machine without a call, and is then created, changed and removed.
 func TestLife(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		b := l.backup("nightly", removed+"notes: |-\n  before the upgrade\n  of web\nprotected: true\n")
@@ -87,10 +87,10 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// quiet checks that a resource that is as it should be costs no write.
+// quiet checks that a resource that matches its spec costs no write.
 func (l *lab) quiet(b backup.Backup) {
 	l.Helper()
-	l.Reconcile(b) // It shows what the last change has brought.
+	l.Reconcile(b) // It shows the result of the last change.
 	before, version := len(l.Writes()), b.GetResourceVersion()
 	for range 3 {
 		l.Reconcile(b)
@@ -100,7 +100,7 @@ func (l *lab) quiet(b backup.Backup) {
 	}
 }
 
-// TestConsistency has the status tell whether the guest's file systems were frozen, as far as PVE does.
+// TestConsistency checks that the status reports whether the guest's file systems were frozen, as far as PVE does.
 func TestConsistency(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -111,7 +111,7 @@ func TestConsistency(t *testing.T) {
 			l.Helper()
 			b := l.backup(name, spec+more)
 			l.Until(b, "it is made", configtest.Settled(b))
-			l.Restart() // It is kept.
+			l.Restart() // The value is kept.
 			l.Reconcile(b)
 			if got := b.Observation().Consistency; got != want {
 				l.Errorf("backup %s is shown as %s, want %s", name, got, want)
@@ -129,8 +129,7 @@ func TestConsistency(t *testing.T) {
 	})
 }
 
-// TestRetained has a backup outlive its resource, whatever the management policies, and its
-// Machine.
+// TestRetained checks that a backup outlives its resource, whatever the management policies, and its Machine.
 func TestRetained(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		m := l.Machine(uuid)
@@ -146,7 +145,7 @@ func TestRetained(t *testing.T) {
 	})
 }
 
-// TestPolicies has the management policies keep what removalPolicy would remove.
+// TestPolicies checks that the management policies keep what removalPolicy would remove.
 func TestPolicies(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -160,7 +159,7 @@ func TestPolicies(t *testing.T) {
 	})
 }
 
-// TestServer has a backup server verify the backup.
+// TestServer checks a backup that a backup server verifies.
 func TestServer(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -214,7 +213,7 @@ func TestAdopted(t *testing.T) {
 	})
 }
 
-// TestNamedNothing never makes a backup for a name that there is not.
+// TestNamedNothing checks that no backup is created for a name that does not exist.
 func TestNamedNothing(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -336,7 +335,7 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestUnseen has the right to see the backup taken away: that is not taken for its end.
+// TestUnseen removes the privilege to see the backup, and checks that the backup is not considered deleted.
 func TestUnseen(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -354,8 +353,7 @@ func TestUnseen(t *testing.T) {
 	})
 }
 
-// TestTaskFails has tasks fail: what failed is told in one sentence with the end of the log,
-// and tried again.
+// TestTaskFails makes tasks fail, and checks that the failure is reported in one sentence with the end of the log, and the task is tried again.
 func TestTaskFails(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -383,7 +381,7 @@ func TestTaskFails(t *testing.T) {
 	})
 }
 
-// TestFullStorage has no room for the backup.
+// TestFullStorage checks a storage without room for the backup.
 func TestFullStorage(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -400,7 +398,7 @@ func TestFullStorage(t *testing.T) {
 	})
 }
 
-// TestLimit never removes older backups, and tells that the storage takes no more.
+// TestLimit checks that older backups are never removed, and that it is reported if the storage accepts no more.
 func TestLimit(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -414,7 +412,7 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// TestProtected has somebody protect a backup that is to be removed.
+// TestProtected protects, as a user, a backup that is to be removed.
 func TestProtected(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		id := l.theirs("as it was").ID
@@ -434,7 +432,7 @@ func TestProtected(t *testing.T) {
 	})
 }
 
-// TestInUse has a backup stay while a VM is put back to it, of a Machine of any spec, and removed afterwards.
+// TestInUse checks that a backup stays while the VM of a Machine with any spec is being put back to it, and is removed afterwards.
 func TestInUse(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		m := l.Machine(uuid)
@@ -476,7 +474,7 @@ func TestInUse(t *testing.T) {
 	})
 }
 
-// TestInUseByRestore has a backup stay while a VM is made from it, and removed once the Machine has its VM.
+// TestInUseByRestore checks that a backup stays while a VM is created from it, and is removed once the Machine has its VM.
 func TestInUseByRestore(t *testing.T) {
 	noted := func(volume string) map[string]string {
 		return map[string]string{kind.AnnotationRestore: `{"vmid":600,"node":"pve1","volume":"` + volume + `"}`}
@@ -546,7 +544,7 @@ func TestInUseByRestore(t *testing.T) {
 	}
 }
 
-// TestGuarded has a backup protected from the retention of others, unless its spec says otherwise, and removed with its resource.
+// TestGuarded checks that a backup is protected from the retention of others, unless its spec says otherwise, and removed with its resource.
 func TestGuarded(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -568,7 +566,8 @@ func TestGuarded(t *testing.T) {
 	})
 }
 
-// TestProtectedAgain has the removal of a backup fail once its protection was lifted, and the backup stay after all: protected as it was.
+// TestProtectedAgain checks that a backup whose protection was removed, whose removal has failed, and which is to stay after all, is protected as
+// before.
 func TestProtectedAgain(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -606,7 +605,7 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
-// TestLostBesideOthers has others back the VM up while our call is lost: theirs is not ours.
+// TestLostBesideOthers lets others back up the VM while our call is lost, and checks that theirs is not ours.
 func TestLostBesideOthers(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -623,7 +622,8 @@ func TestLostBesideOthers(t *testing.T) {
 	})
 }
 
-// TestLostLate has a call carried out once it was made again after its answer was lost: the second backup with the mark is told, and left.
+// TestLostLate lets a call whose answer was lost be carried out after it was repeated, and checks that the second backup with the mark is reported,
+// and stays.
 func TestLostLate(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -641,7 +641,7 @@ func TestLostLate(t *testing.T) {
 	})
 }
 
-// TestLostLog loses the answer and the log of the task: the mark in the notes proves it.
+// TestLostLog loses the answer and the log of the task, and checks that the mark in the notes identifies the backup.
 func TestLostLog(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -660,7 +660,7 @@ func TestLostLog(t *testing.T) {
 	})
 }
 
-// TestGone has a backup removed by others: it is not made again.
+// TestGone checks that a backup that others have removed is not created again.
 func TestGone(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -681,7 +681,7 @@ func TestGone(t *testing.T) {
 	})
 }
 
-// TestReplaced has another backup of the same name: it is not ours.
+// TestReplaced checks that another backup of the same name is not ours.
 func TestReplaced(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -698,8 +698,7 @@ func TestReplaced(t *testing.T) {
 	})
 }
 
-// TestLostAnnotations takes the annotations of a Backup away, as a full update by its manifest
-// does.
+// TestLostAnnotations removes the annotations of a Backup, as a full update by its manifest does.
 func TestLostAnnotations(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
@@ -724,7 +723,7 @@ func TestLostAnnotations(t *testing.T) {
 	})
 }
 
-// TestKilled has the provider killed at each side effect from the creation to the removal.
+// TestKilled kills the provider at each side effect from the creation to the removal.
 func TestKilled(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)

@@ -37,29 +37,29 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// A view is what was found about a Backup, and what is to be done.
+// A view holds what was found about a Backup, and the decision.
 type view struct {
 	decision
 
 	record  *record
 	cluster string
 
-	// target is the VM as it is known, and guest what is listed of it; nil for none.
+	// target is the VM as it is known, and guest its entry in the list of guests; nil for none.
 	target target.VM
 	guest  *proxmox.Guest
 
-	// node is the one that is asked for the backup, and volume the backup, or nil.
+	// node is the node that is asked for the backup, and volume the backup, or nil.
 	node   string
 	volume *proxmox.Volume
 
-	// able are the nodes that may have a backup of which it is not known which one does, and away those that may and are offline.
+	// able are the nodes that are online and may have the backup, while it is unknown which one has it. away are those that are offline.
 	able, away []string
 
 	difference []v1alpha1.OptionDifference
 	problems   []kind.Problem
 }
 
-// Observe finds the backup, and decides what is to be done.
+// Observe finds the backup, and decides what to do.
 func (e *external) Observe(ctx context.Context, m Backup) (managed.ExternalObservation, error) {
 	switch {
 	case e.waits != nil:
@@ -121,7 +121,7 @@ func (e *external) observe(ctx context.Context, m Backup) (managed.ExternalObser
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-// volumeID is the volume that the resource stands for; empty for one that is not made.
+// volumeID returns the volume that the resource stands for. It is empty before the backup is created.
 func (e *external) volumeID(m Backup) string {
 	if e.view.record.Volume != "" {
 		return e.view.record.Volume
@@ -129,10 +129,10 @@ func (e *external) volumeID(m Backup) string {
 	return meta.GetExternalName(m)
 }
 
-// mostTurns is how often it is decided again after something was noted in the record.
+// mostTurns is how often the decision is repeated after the record was updated.
 const mostTurns = 5
 
-// look at the backup, note what has become of it, and decide what is to be done.
+// look reads the backup, records its state, and decides what to do.
 func (e *external) look(ctx context.Context, m Backup) error {
 	v := e.view
 	storage := m.Parameters().Storage
@@ -171,7 +171,7 @@ func (e *external) look(ctx context.Context, m Backup) error {
 	return errors.New("cannot determine the state of the backup yet: it is checked again")
 }
 
-// unseen is the problem that no node can be asked for the backup.
+// unseen returns the problem that no node can be asked for the backup.
 func (e *external) unseen(storage string) kind.Problem {
 	where := ""
 	if n := e.view.record.Node; n != "" {
@@ -181,7 +181,7 @@ func (e *external) unseen(storage string) kind.Problem {
 		"bring such a node back, or grant Datastore.Audit on /storage/%s", storage, where, storage)}
 }
 
-// stateOf the backup. The tasks are read before it: what they have done shows in it then.
+// stateOf returns the state of the backup. The tasks are read before the backup, so that it shows their results.
 func (e *external) stateOf(ctx context.Context, m Backup) (state, error) {
 	r := e.view.record
 	s := state{looks: !kind.MayChange(m), named: meta.GetExternalName(m) != "" && !r.made()}
@@ -206,10 +206,10 @@ func (e *external) stateOf(ctx context.Context, m Backup) (state, error) {
 	return s, err
 }
 
-// logHead is how many lines of the log of a task are read to learn what it makes.
+// logHead is how many lines of a task's log are read to learn what the task creates.
 const logHead = 200
 
-// readTask reads the recorded task, and what it has made.
+// readTask reads the recorded task, and what it has created.
 func (e *external) readTask(ctx context.Context, m Backup, s *state) error {
 	t, offline, err := target.Task(ctx, e.inventory, e.client, e.view.record.Task)
 	s.task, s.offline = t, offline
@@ -224,7 +224,7 @@ func (e *external) readTask(ctx context.Context, m Backup, s *state) error {
 	return err
 }
 
-// readLost looks for the task whose start was not seen, and for what it has made.
+// readLost looks for the task whose start was not confirmed, and for what it has created.
 func (e *external) readLost(ctx context.Context, m Backup, s *state) error {
 	r := e.view.record
 	tasks, err := target.NodeTasks(ctx, e.inventory, e.client, r.Node, "vzdump")
@@ -274,10 +274,10 @@ func (e *external) note(ctx context.Context, m Backup, s state) (bool, error) {
 	return true, e.save(ctx, m)
 }
 
-// shownLog is how many lines of the log of a task that has failed are kept.
+// shownLog is how many lines of the log of a failed task are kept.
 const shownLog = 10
 
-// noteFailure notes why the task has failed.
+// noteFailure records why the task has failed.
 func (e *external) noteFailure(ctx context.Context, m Backup, t proxmox.Task) error {
 	log, err := e.client.TaskLog(ctx, t.UPID, logHead)
 	if err != nil {
@@ -291,7 +291,7 @@ func (e *external) noteFailure(ctx context.Context, m Backup, t proxmox.Task) er
 	return nil
 }
 
-// settle notes that the backup is there.
+// settle records that the backup exists.
 func (e *external) settle(ctx context.Context, m Backup, s state) (bool, error) {
 	r, volume := e.view.record, e.view.volume
 	if !r.Done {
@@ -304,8 +304,7 @@ func (e *external) settle(ctx context.Context, m Backup, s state) (bool, error) 
 	return true, e.save(ctx, m)
 }
 
-// consistency of a backup that was just made. One whose log is not known is taken for what
-// is not known.
+// consistency returns the consistency of a backup that was just created. Without a known log, it is unknown.
 func (e *external) consistency(ctx context.Context, s state) v1alpha1.Consistency {
 	version, err := e.inventory.Version(ctx)
 	if err != nil {
@@ -314,8 +313,7 @@ func (e *external) consistency(ctx context.Context, s state) v1alpha1.Consistenc
 	return v1alpha1.Consistency(consistency.OfBackup(s.log, version))
 }
 
-// adopt notes that the backup, which the user has named, is this resource's own. It writes
-// nothing in PVE.
+// adopt records that the backup that the user has named belongs to this resource. It writes nothing to PVE.
 func (e *external) adopt(ctx context.Context, m Backup) (bool, error) {
 	v, r := e.view, e.view.record
 	owner, err := e.Older(ctx, m, e.to, func(other resource.Managed) (string, bool) {
@@ -331,16 +329,15 @@ func (e *external) adopt(ctx context.Context, m Backup) (bool, error) {
 	}
 	r.VMID, r.Node, r.Adopted, r.Done = v.volume.VMID, v.node, true, true
 	r.Volume, r.Time, r.Notes = v.volume.ID, v.volume.Changed, v.volume.Notes
-	r.Tenant = "" // Whose its VM is, was not looked at.
+	r.Tenant = "" // The tenant of its VM was not checked.
 	e.unchecked()
 	v.target.VMID = r.VMID
 	e.Event(m, event.Normal(target.EventAdopted, "backup "+r.Volume+" is this resource's from now on"))
 	return true, e.save(ctx, m)
 }
 
-// save keeps the record, with the annotations that belong to it. The volume becomes the
-// external name once the backup is there: before, an external name is the user's, who asks
-// for adoption by it.
+// save writes the record, with the annotations that belong to it. The volume becomes the external name once the backup exists. An external name that
+// exists before was set by the user, who requests adoption with it.
 func (e *external) save(ctx context.Context, m Backup) error {
 	name := ""
 	if e.view.record.Done {

@@ -33,19 +33,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// moveTo has the VM be on a node, on shared storage.
+// moveTo moves the VM to a node, on shared storage.
 func (l *lab) moveTo(node string) {
 	l.Helper()
 	l.ReplaceVM("ceph:1", uuid)
 	l.Edit(func(s *simulator.State) { s.Guests[vmid].Node = node })
 }
 
-// off takes a node down.
+// off takes a node down, or brings it back.
 func (l *lab) off(node string, is bool) {
 	l.Edit(func(s *simulator.State) { s.Nodes[node].Offline = is })
 }
 
-// leaves takes a node out of the cluster for good; the VM goes on another one.
+// leaves removes a node from the cluster permanently. The VM continues on another one.
 func (l *lab) leaves(node string) {
 	l.Edit(func(s *simulator.State) {
 		delete(s.Nodes, node)
@@ -63,7 +63,8 @@ func (l *lab) leaves(node string) {
 	})
 }
 
-// TestNodeDies has the node die that makes the backup, on a storage that others have. It is waited for, until it is no member of the cluster any more.
+// TestNodeDies fails the node that creates the backup, on a storage that other nodes have. The node is waited for until it is no longer a member of
+// the cluster.
 func TestNodeDies(t *testing.T) {
 	lost := func(l *lab) {
 		l.Edit(func(s *simulator.State) {
@@ -109,7 +110,7 @@ func TestNodeDies(t *testing.T) {
 	}
 }
 
-// TestVMOnRemovedNode has the node of the VM be removed from the cluster, where the configuration of the VM stays: the way out is told.
+// TestVMOnRemovedNode removes the node of the VM from the cluster, where the configuration of the VM stays, and checks that the remedy is reported.
 func TestVMOnRemovedNode(t *testing.T) {
 	l := here(t)
 	l.moveTo("pve2")
@@ -125,7 +126,8 @@ func TestVMOnRemovedNode(t *testing.T) {
 	l.Delete(b)
 }
 
-// TestLeavesWithBackup has a node leave the cluster with the backup on its own storage: it is gone, and the deletion ends.
+// TestLeavesWithBackup removes a node from the cluster with the backup on its own storage, and checks that the backup is considered deleted, and the
+// deletion ends.
 func TestLeavesWithBackup(t *testing.T) {
 	l := here(t)
 	l.moveTo("pve2")
@@ -138,8 +140,8 @@ func TestLeavesWithBackup(t *testing.T) {
 	l.Delete(b)
 }
 
-// TestStorageLost has a Backup be deleted that no node can be asked for. It is given up once nobody can ever remove it, and waits as long as it may be seen
-// again, unless its user gives it up.
+// TestStorageLost deletes a Backup that no node can be asked for. It is given up once it can never be removed, and waits as long as the backup may
+// become visible again, unless its user gives it up.
 func TestStorageLost(t *testing.T) {
 	nas := func(s *simulator.State) *state.Storage { return s.Storages["nas"] }
 	undefine := func(s *simulator.State) { delete(s.Storages, "nas") }
@@ -157,7 +159,7 @@ func TestStorageLost(t *testing.T) {
 		change func(*lab)
 		left   string // why it is left behind; empty if it waits
 		waits  string
-		back   func(*simulator.State) // has it be seen again; nil if its user gives it up
+		back   func(*simulator.State) // makes it visible again; nil if its user gives it up
 	}{
 		"NodeRemoved": {
 			reason: "The storage is on no member of the cluster.", left: "nodes that are not members of the cluster any more",
@@ -232,7 +234,7 @@ func TestStorageLost(t *testing.T) {
 	}
 }
 
-// TestNamedOnNode adopts and observes a backup that is on the own storage of a node, and not of the first.
+// TestNamedOnNode adopts and observes a backup that is on a node's own storage, on a node that is not the first.
 func TestNamedOnNode(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.moveTo("pve2")

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// preflight returns the problem that keeps the backup from being made now, or nil.
+// preflight returns the problem that prevents the backup now, or nil.
 func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, error) {
 	v := e.view
 	var err error
@@ -56,8 +56,7 @@ func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, erro
 	return nil, e.permit(ctx, m)
 }
 
-// proveVM finds that the VM is the one that the backup is to be of, and that nothing else works on
-// it. It is read now.
+// proveVM checks that the VM is the one that the backup is to be created of, and that nothing else works on it. It reads the current configuration.
 func (e *external) proveVM(ctx context.Context) (*kind.Problem, error) {
 	t := e.view.target
 	read, err := e.client.Config(ctx, e.view.guest.Ref())
@@ -72,7 +71,7 @@ func (e *external) proveVM(ctx context.Context) (*kind.Problem, error) {
 	return target.Locked(ctx, e.inventory, t.VMID, config)
 }
 
-// takesBackups returns the problem that the storage takes no backups from the node.
+// takesBackups returns the problem that the storage accepts no backups from the node.
 func (e *external) takesBackups(ctx context.Context, storage string) (*kind.Problem, error) {
 	all, err := e.inventory.Storages(ctx)
 	if err != nil {
@@ -94,7 +93,7 @@ func (e *external) takesBackups(ctx context.Context, storage string) (*kind.Prob
 	return nil, nil
 }
 
-// permit returns an error that names the privileges which are missing to make the backup.
+// permit returns an error that names the missing privileges for creating the backup.
 func (e *external) permit(ctx context.Context, m Backup) error {
 	p, id := m.Parameters(), e.view.target.VMID
 	needed := toSee(p.Storage, id)
@@ -104,8 +103,7 @@ func (e *external) permit(ctx context.Context, m Backup) error {
 	return kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("back up VM %d to storage %q", id, p.Storage), needed...)
 }
 
-// permitToSee returns an error that names the privileges without which PVE does not list the
-// backup, and lets nobody change or remove it.
+// permitToSee returns an error that names the missing privileges without which PVE neither lists the backup nor allows changing or removing it.
 func (e *external) permitToSee(ctx context.Context, m Backup) error {
 	storage, id := m.Parameters().Storage, e.view.target.VMID
 	op := fmt.Sprintf("see and change the backups of VM %d on storage %q", id, storage)

@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 )
 
-// TestQuotaWarned has a backup made though there may be no room for it in a quota that is not enforced.
+// TestQuotaWarned checks that a backup is created even if there is no room for it in a quota that is not enforced.
 func TestQuotaWarned(t *testing.T) {
 	for name, tc := range configtest.QuotaWarnings() {
 		t.Run(name, func(t *testing.T) {

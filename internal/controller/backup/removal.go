@@ -39,15 +39,14 @@ func retains(m Backup) bool {
 	return ptr.Deref(m.Parameters().RemovalPolicy, v1alpha1.BackupRetain) != v1alpha1.BackupDelete
 }
 
-// retain tells that the backup of a deleted resource stays.
+// retain reports that the backup of a deleted resource stays.
 func (e *external) retain(m Backup) {
 	if r := e.view.record; r.Done && !r.Gone {
 		e.Event(m, event.Normal(target.EventRetained, "backup "+r.Volume+" is retained in Proxmox VE"))
 	}
 }
 
-// observeDeleted finds what there is to remove of a Backup that is deleted: what was made or
-// adopted, and is still there.
+// observeDeleted finds what to remove for a deleted Backup: a backup that was created or adopted, and still exists.
 func (e *external) observeDeleted(ctx context.Context, m Backup) (managed.ExternalObservation, error) {
 	none, there := managed.ExternalObservation{}, managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 	v := e.view
@@ -77,8 +76,8 @@ func (e *external) observeDeleted(ctx context.Context, m Backup) (managed.Extern
 	return none, nil
 }
 
-// leaveLost reports whether a backup that no node can be asked for is left where it is, since nobody can ever remove it. Otherwise it is waited for, or stays
-// if its user says so.
+// leaveLost reports whether a backup that no node can be asked for is left where it is, because it can never be removed. Otherwise it is waited for,
+// or stays if the spec says so.
 func (e *external) leaveLost(ctx context.Context, m Backup) (bool, error) {
 	storage := storageOf(e.volumeID(m))
 	if storage == "" {
@@ -101,8 +100,7 @@ func (e *external) leaveLost(ctx context.Context, m Backup) (bool, error) {
 	return false, nil
 }
 
-// removing reports whether the removal is under way. A removal that has failed is told, and
-// tried again.
+// removing reports whether the removal is under way. A failed removal is reported, and tried again.
 func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 	r := e.view.record
 	if r.Removal == "" {
@@ -131,7 +129,7 @@ func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 	return false, e.look(ctx, m)
 }
 
-// removable returns an error while the backup is not to be removed: people protect it, or a VM is being put back to it.
+// removable returns an error while the backup must not be removed, because a user has protected it, or a VM is being put back to it.
 func (e *external) removable(ctx context.Context, m Backup, volume *proxmox.Volume) error {
 	if volume.Protected && !liftable(m, e.view.record) {
 		return kind.Held(target.Error(kind.Problem{Reason: reasonProtected, Message: fmt.Sprintf(
@@ -144,10 +142,10 @@ func (e *external) removable(ctx context.Context, m Backup, volume *proxmox.Volu
 	return e.CheckUnused(volume.ID, users)
 }
 
-// liftable reports whether a backup is protected by this provider, which was not asked to, and not by people.
+// liftable reports whether this provider has protected a backup without a request, and no user has.
 func liftable(m Backup, r *record) bool { return r.Guarded && m.Parameters().Protected == nil }
 
-// Delete starts to remove the backup, if it is proven to be this resource's.
+// Delete starts to remove the backup, if it is proven to belong to this resource.
 func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete, error) {
 	none := managed.ExternalDelete{}
 	e.ShowDeleting(m, e.view.problem, e.view.record.Message)
@@ -183,7 +181,8 @@ func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete
 	return none, e.save(ctx, m)
 }
 
-// unprotect takes the protection of the backup back, for its removal. That is noted first, so that it is put back if the backup is to stay after all.
+// unprotect removes the protection of the backup before its removal. That is recorded first, so that the protection is restored if the backup is to
+// stay after all.
 func (e *external) unprotect(ctx context.Context, m Backup) error {
 	e.view.record.Lifted = true
 	if err := e.save(ctx, m); err != nil {
@@ -192,7 +191,7 @@ func (e *external) unprotect(ctx context.Context, m Backup) error {
 	return e.client.ChangeVolume(ctx, e.view.node, e.view.record.Volume, nil, ptr.To(false))
 }
 
-// protect puts the protection back of a backup that was to be removed, and is to stay.
+// protect restores the protection of a backup that was to be removed, and is to stay.
 func (e *external) protect(ctx context.Context, m Backup) error {
 	if err := e.client.ChangeVolume(ctx, e.view.node, e.view.record.Volume, nil, ptr.To(true)); err != nil {
 		return err

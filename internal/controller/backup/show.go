@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
-// Reasons of the condition Ready of a Backup, beside those that every kind has.
+// Reasons of the condition Ready of a Backup, in addition to those of every kind.
 const (
 	reasonStorageNotFound    xpv2.ConditionReason = "StorageNotFound"
 	reasonStorageUnavailable xpv2.ConditionReason = "StorageUnavailable"
@@ -53,13 +53,13 @@ const (
 	optionProtected = "protected"
 )
 
-// conditionReason is that of a problem that PVE has reported.
+// conditionReason returns the reason for a problem that PVE has reported.
 func conditionReason(problem string) xpv2.ConditionReason {
 	return target.ReasonOf(problem, reasonFailed, target.ReasonNotSupported, reasonLimitReached, target.ReasonStorageFull,
 		reasonStorageUnavailable, target.ReasonVMNotFound, target.ReasonLocked, target.ReasonStopped)
 }
 
-// compare the backup with the spec.
+// compare compares the backup with the spec.
 func (e *external) compare(m Backup) {
 	v, p := e.view, m.Parameters()
 	if v.problem != nil {
@@ -81,8 +81,8 @@ func (e *external) compare(m Backup) {
 	}
 }
 
-// hasNotes reports whether the notes are those of the spec. Lists of files have their first
-// line only, so a change of another line by somebody else is not seen.
+// hasNotes reports whether the notes match the spec. Lists of files contain only their first line, so a change of another line by someone else is not
+// seen.
 func (e *external) hasNotes(m Backup) bool {
 	v := e.view
 	wanted, _, _ := strings.Cut(fullNotes(m, wantedNotes(m)), "\n")
@@ -90,7 +90,7 @@ func (e *external) hasNotes(m Backup) bool {
 	return (v.record.Notes == wantedNotes(m) || !v.record.Done) && strings.TrimSpace(wanted) == strings.TrimSpace(is)
 }
 
-// show the view as status and conditions.
+// show shows the view as status and conditions.
 func (e *external) show(m Backup) {
 	v := e.view
 	if len(v.problems) == 0 && v.problem != nil {
@@ -100,7 +100,7 @@ func (e *external) show(m Backup) {
 	e.Show(m, v.action == start, v.difference, v.problems)
 }
 
-// observation of what is seen of the backup.
+// observation writes the observed state of the backup into the status.
 func (e *external) observation(m Backup) {
 	v, r, o := e.view, e.view.record, m.Observation()
 	kept := annotations().Copy(m, o.Annotations)
@@ -130,7 +130,7 @@ func (e *external) observation(m Backup) {
 	}
 }
 
-// state is how far the backup is.
+// state returns the progress of the backup.
 func (r *record) state(a action) v1alpha1.BackupState {
 	switch {
 	case a == keep:

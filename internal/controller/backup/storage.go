@@ -34,15 +34,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 )
 
-// storageOf a volume, by its ID.
+// storageOf returns the storage in a volume ID.
 func storageOf(volume string) string {
 	storage, _, _ := strings.Cut(volume, ":")
 	return storage
 }
 
-// findNode finds a node that is online and sees the backups of the storage: the one that has
-// made the backup if it can be, and no other one if the storage is not shared, unless that is no
-// member of the cluster any more. It finds nothing if there is none.
+// findNode finds a node that is online and sees the backups of the storage. It prefers the node that has created the backup. If the storage is not
+// shared, it accepts no other node, unless that node is no longer a member of the cluster. It finds nothing if there is no such node.
 func (e *external) findNode(ctx context.Context, storage string) error {
 	v, made := e.view, e.view.record.Node
 	all, err := e.inventory.Storages(ctx)
@@ -88,8 +87,9 @@ func (e *external) findNode(ctx context.Context, storage string) error {
 	return nil
 }
 
-// lost says why nobody can ask for a backup any more that no node lists the storage of: that is not defined any more, or was on nodes alone that are no
-// members of the cluster any more. It is empty if the backup may be seen again, as where the storage is disabled or the token may not see it.
+// lost explains why no node can ever be asked again for a backup whose storage no node lists: the storage is no longer defined, or was only on nodes
+// that are no longer members of the cluster. It returns an empty text if the backup may become visible again, for example if the storage is disabled
+// or the token may not see it.
 func (e *external) lost(ctx context.Context, storage string) (string, error) {
 	v := e.view
 	nodes, err := e.inventory.Nodes(ctx)
@@ -113,13 +113,13 @@ func (e *external) lost(ctx context.Context, storage string) (string, error) {
 	}
 	seen := proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.Audit"}}
 	if err := kind.CheckPrivileges(ctx, e.client, "see storage "+storage, seen); err != nil {
-		return "", resource.Ignore(proxmox.IsAuthorization, err) // It may be on a node that does not list it.
+		return "", resource.Ignore(proxmox.IsAuthorization, err) // The storage may be on a node that does not list it.
 	}
 	return "its storage was on nodes that are not members of the cluster any more", nil
 }
 
-// readNamed reads the backup that the user has named. A storage that is not shared is another one on each node: all of them are asked then, and the node
-// that has the backup is the one to ask from then on.
+// readNamed reads the backup that the user has named. A storage that is not shared has different contents on each node. All nodes are then asked, and
+// from then on the node that has the backup.
 func (e *external) readNamed(ctx context.Context, id string) (*proxmox.Volume, error) {
 	v := e.view
 	if len(v.able) < 2 {
@@ -136,7 +136,8 @@ func (e *external) readNamed(ctx context.Context, id string) (*proxmox.Volume, e
 	return nil, errors.Join(failed...)
 }
 
-// unasked is the problem that a backup which the user has named was not found, and that nodes which may have it are offline; nil if none is.
+// unasked returns the problem that a backup that the user has named was not found, while nodes that may have it are offline. It returns nil if no
+// such node is offline.
 func (e *external) unasked(id string) *kind.Problem {
 	if len(e.view.away) == 0 {
 		return nil
@@ -146,8 +147,8 @@ func (e *external) unasked(id string) *kind.Problem {
 		"it is looked for on these once they are back: %s", id, storageOf(id), strings.Join(e.view.away, ", "))}
 }
 
-// readVolume reads a backup from the list of its storage, or nil if it is not there. A list
-// that may be old is good enough if it has the backup as it was made.
+// readVolume reads a backup from the list of its storage, or returns nil if it does not exist. A cached list is sufficient if it has the backup as it
+// was created.
 func (e *external) readVolume(ctx context.Context, id string) (*proxmox.Volume, error) {
 	ages := []time.Duration{inventory.Fresh}
 	if e.view.record.Done {
@@ -165,16 +166,16 @@ func (e *external) readVolume(ctx context.Context, id string) (*proxmox.Volume, 
 	return nil, nil
 }
 
-// slack is how much older than its task a backup may look: its name has the local time of the node, in seconds.
+// slack is how much older than its task a backup may appear. Its name has the local time of the node, in seconds.
 const slack = 5 * time.Minute
 
-// mayHaveMade reports whether the recorded task may have made a backup: one of its VM, and not before it has begun. A log has words of users too.
+// mayHaveMade reports whether the recorded task may have created a backup: it belongs to the task's VM, and is not older than the task. That is
+// checked because a log contains texts of users too.
 func (e *external) mayHaveMade(v *proxmox.Volume) bool {
 	return v != nil && v.VMID == e.view.target.VMID && !time.Unix(v.Changed, 0).Before(e.view.record.Task.Start().Add(-slack))
 }
 
-// findMade finds the backup that a task has made, by the log of the task, or else by the mark
-// in its notes.
+// findMade finds the backup that a task has created, by the log of the task, or by the mark in its notes.
 func (e *external) findMade(ctx context.Context, m Backup, log []string) (*proxmox.Volume, error) {
 	storage := m.Parameters().Storage
 	if id := backuplog.Volume(log, storage); id != "" {
@@ -198,8 +199,8 @@ func (e *external) findMade(ctx context.Context, m Backup, log []string) (*proxm
 	return nil, nil
 }
 
-// findSecond tells of another backup with the mark: a call whose answer was lost was made again, and carried out late. It is left where it is, since
-// notes can be copied.
+// findSecond reports another backup with the mark: a call whose answer was lost was repeated, and carried out late. The backup stays, because notes
+// can be copied.
 func (e *external) findSecond(ctx context.Context, m Backup) error {
 	v, r := e.view, e.view.record
 	if v.action != keep || !r.Again || r.Second != "" || !kind.MayChange(m) {
@@ -227,8 +228,7 @@ func (e *external) findSecond(ctx context.Context, m Backup) error {
 	return nil
 }
 
-// hasMark reports whether a backup has the mark in its notes. Lists have the first line of
-// them only.
+// hasMark reports whether a backup has the mark in its notes. Lists contain only the first line of the notes.
 func (e *external) hasMark(ctx context.Context, m Backup, v proxmox.Volume) (bool, error) {
 	first, _, _ := strings.Cut(wantedNotes(m), "\n")
 	if marked(v.Notes, m) || strings.TrimSpace(v.Notes) != strings.TrimSpace(first) {
@@ -243,7 +243,7 @@ func (r *record) same(v *proxmox.Volume) bool {
 	return v != nil && v.ID == r.Volume && v.Changed == r.Time
 }
 
-// toSee are the privileges without which PVE lists no backups of a VM.
+// toSee returns the privileges without which PVE lists no backups of a VM.
 func toSee(storage string, vmid int) []proxmox.Privilege {
 	return []proxmox.Privilege{
 		{Path: "/storage/" + storage, Names: []string{"Datastore.AllocateSpace"}},

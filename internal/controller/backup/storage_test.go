@@ -39,10 +39,10 @@ func (l listing) Volumes(context.Context, string, string, string, time.Duration)
 	return l.all, nil
 }
 
-// TestFindMade believes a log only what the backup itself may be: a log has words of users too.
+// TestFindMade checks that a volume in a log is accepted only if it can be the backup. A log contains texts of users too.
 func TestFindMade(t *testing.T) {
 	const (
-		begun = 0x65000000 // As the UPID has it.
+		begun = 0x65000000 // The time in the UPID.
 		upid  = "UPID:pve1:00000001:00000001:65000000:vzdump:500:crossplane@pve:"
 		named = "nas:backup/named"
 	)

@@ -25,9 +25,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
-// findTarget finds the VM without asking PVE. A backup that was begun is of the VM that it
-// was begun of, and one that is adopted or only looked at needs none. It returns the problem
-// that there is no VM yet.
+// findTarget finds the VM without a request to PVE. A backup that was begun belongs to the VM for which it was begun. An adopted backup, and one that
+// is only observed, need no VM. findTarget returns the problem that there is no VM yet.
 func (e *external) findTarget(ctx context.Context, m Backup) (*kind.Problem, error) {
 	r, p := e.view.record, m.Parameters()
 	switch {

@@ -30,9 +30,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// confine a Backup to what its tenant has. Its annotations are for users to write: without a signature that holds, no task of the record is
-// looked at, and no volume but one that says itself that it was made for this resource. A deleted Backup of others leaves nothing
-// to remove.
+// confine limits a Backup to what belongs to its tenant. Users can write its annotations. Without a valid signature, no task of the record is read,
+// and only a volume with a mark that it was created for this resource. A deleted Backup of another tenant leaves nothing to remove.
 func (e *external) confine(ctx context.Context, m Backup, to *connect.Connection) (leaves bool, err error) {
 	e.records, e.tenant = to.Records, to.Tenant
 	if _, e.trusted = to.Records.Backup(m); to.Tenant == nil || e.trusted && e.view.record.Done {
@@ -50,12 +49,12 @@ func (e *external) confine(ctx context.Context, m Backup, to *connect.Connection
 	case leaves:
 		e.leave(m, to.Tenant.RefuseBackup(cmp.Or(e.volumeID(m), fmt.Sprintf("of VM %d", e.view.target.VMID))))
 	case err == nil && r.Begun != 0 && !r.Done && r.Tenant == "":
-		r.Tenant = to.Tenant.Name // Of a VM of the tenant's, which it was seen to be just now.
+		r.Tenant = to.Tenant.Name // The VM was just seen to belong to the tenant.
 	}
 	return leaves, err
 }
 
-// refuse a volume that is not proven to be the Backup's.
+// refuse refuses a volume that is not proven to belong to the Backup.
 func (e *external) refuse(m Backup, volume string) (leaves bool, err error) {
 	err = e.tenant.RefuseBackup(volume)
 	if meta.WasDeleted(m) {
@@ -66,14 +65,14 @@ func (e *external) refuse(m Backup, volume string) (leaves bool, err error) {
 	return false, err
 }
 
-// leave tells that nothing is removed with a Backup, since what it names is not proven to be its own.
+// leave reports that nothing is removed with a Backup, because the volume that it names is not proven to belong to it.
 func (e *external) leave(m Backup, why error) {
-	e.view.record.Done = false // What is retained would be its own.
+	e.view.record.Done = false // A retained backup would belong to it.
 	e.Event(m, event.Warning(target.EventLeftBehind, errors.Wrap(why, "nothing is removed from Proxmox VE")))
 }
 
-// prove that the volume which was found is the Backup's, if its record is not trusted: the volume says so itself. Which ones there are
-// otherwise is not told. It is recorded, and so signed.
+// prove checks that the volume that was found belongs to the Backup, if the record is not trusted. The notes of the volume must name the Backup.
+// Whether other volumes exist is not revealed. The result is recorded, and thereby signed.
 func (e *external) prove(ctx context.Context, m Backup, s state) error {
 	id := e.volumeID(m)
 	if e.tenant == nil || id == "" || e.trusted && id == e.view.record.Volume {
@@ -87,7 +86,7 @@ func (e *external) prove(ctx context.Context, m Backup, s state) error {
 		if marked(notes, m) {
 			e.trusted = true
 			if r := e.view.record; s.volume.VMID == r.VMID {
-				r.Tenant = e.tenant.Name // That VM is the tenant's, or the Backup would have been refused.
+				r.Tenant = e.tenant.Name // That VM belongs to the tenant, or the Backup would have been refused.
 			}
 			return e.save(ctx, m)
 		}
@@ -95,8 +94,8 @@ func (e *external) prove(ctx context.Context, m Backup, s state) error {
 	return e.tenant.RefuseBackup(id)
 }
 
-// findEarlier finds the backup of a Backup that knows of none, before one is made for a tenant: whoever takes its record away would have
-// any number of them, of which one counts. The VM is proven, and nothing works on it.
+// findEarlier finds the backup of a Backup without a record of one, before one is created for a tenant. Otherwise, users could remove the record to
+// get any number of backups, of which one counts. The VM is proven, and nothing works on it.
 func (e *external) findEarlier(ctx context.Context, m Backup) error {
 	v, r := e.view, e.view.record
 	if e.tenant == nil {
@@ -118,8 +117,8 @@ func (e *external) findEarlier(ctx context.Context, m Backup) error {
 	return nil
 }
 
-// signed is a record with its signature. Where nothing is checked, as while refusals are only shown, what somebody has made up would be
-// signed too.
+// signed returns a record with its signature. A record is not signed where nothing is checked, for example while refusals are only shown, because a
+// forged record would then be signed too.
 func (e *external) signed(m Backup, record string) map[string]string {
 	a := map[string]string{AnnotationRecord: record}
 	if signature := e.records.SignBackup(m, record); signature != "" && (e.tenant != nil || e.trusted) {
@@ -128,7 +127,7 @@ func (e *external) signed(m Backup, record string) map[string]string {
 	return a
 }
 
-// unchecked has a record, also one that was signed, be trusted no more if the backup that comes to it now is checked by nobody.
+// unchecked ends the trust in a record, even a signed one, if the backup that it refers to from now on is not checked.
 func (e *external) unchecked() {
 	e.trusted = e.trusted && e.tenant != nil
 }
@@ -142,7 +141,7 @@ func (e *external) begins() {
 	}
 }
 
-// checkRoom finds whether the quota keeps a backup from being made now.
+// checkRoom checks whether the quota prevents the backup now.
 func (e *external) checkRoom(ctx context.Context) error {
 	p, err := target.NoRoom(ctx, e.room)
 	if p != nil {

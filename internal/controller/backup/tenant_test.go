@@ -29,12 +29,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// teamOf is a tenant that has the VM.
+// teamOf returns a tenant that has the VM.
 func teamOf(name string) v1alpha1.ProviderTenant {
 	return configtest.Team(name, vmid-100, vmid+100, "nas")
 }
 
-// failed is a Backup of a tenant whose first attempt has failed, so that its record is signed.
+// failed returns a Backup of a tenant whose first attempt has failed, so that its record is signed.
 func (l *lab) failed() backup.Backup {
 	l.Helper()
 	configtest.SetTenants(l.T, l.Kube, v1alpha1.TenantRefuse, teamOf("a"))
@@ -48,13 +48,13 @@ func (l *lab) failed() backup.Backup {
 	return b
 }
 
-// recorded is what the provider has signed of a Backup.
+// recorded returns what the provider has signed about a Backup.
 func (l *lab) recorded(b backup.Backup) (tenancy.BackupRecord, bool) {
 	l.Helper()
 	return configtest.Records(l.T, l.Kube).Backup(b)
 }
 
-// TestTenantUnchecked has nothing signed that comes to a record while no tenant is checked, though the record was signed before.
+// TestTenantUnchecked checks that nothing is signed that is added to a record while no tenant is checked, even if the record was signed before.
 func TestTenantUnchecked(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -80,7 +80,7 @@ func TestTenantUnchecked(t *testing.T) {
 	}
 }
 
-// TestTenantOfVM has a record say whose the VM was when the backup was begun, and not at an attempt before.
+// TestTenantOfVM checks that a record contains the tenant that owned the VM when the backup was begun, and not at an earlier attempt.
 func TestTenantOfVM(t *testing.T) {
 	l := newLab(t, configtest.Way{Scope: configtest.Scopes()["Cluster"], Version: "9.2"})
 	b := l.failed()
@@ -91,7 +91,7 @@ func TestTenantOfVM(t *testing.T) {
 	}
 }
 
-// TestTenantForgetful has a Backup of a tenant whose record was taken away have the backup that it has made, and make none beside it.
+// TestTenantForgetful checks that a Backup of a tenant whose record was removed gets the backup that it has created, and creates no other one.
 func TestTenantForgetful(t *testing.T) {
 	l := newLab(t, configtest.Way{Scope: configtest.Scopes()["Cluster"], Version: "9.2"})
 	configtest.SetTenants(t, l.Kube, v1alpha1.TenantRefuse, teamOf("a"))

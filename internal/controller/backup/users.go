@@ -28,8 +28,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// users are the Machines, of all scopes, whose VMs are being put back to the backup or made from it. PVE removes the disks of a VM
-// that is put back before it reads those of the backup: without the backup, nothing would be left of them.
+// users returns the Machines, of all scopes, whose VMs are being put back to the backup or created from it. When PVE puts a VM back, it removes the
+// VM's disks before it reads those of the backup. Without the backup, nothing would be left of them.
 func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
 	usesOf := func(x target.Machine) []string {
 		volume := e.view.record.Volume
@@ -45,11 +45,11 @@ func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
 	if users, err := e.Users(ctx, e.Kube, e.machines, usesOf); len(users) > 0 || err != nil {
 		return users, err
 	}
-	return e.Users(ctx, e.Direct, e.machines, usesOf) // One may have been changed a moment ago.
+	return e.Users(ctx, e.Direct, e.machines, usesOf) // A Machine may have been changed a moment ago.
 }
 
 // useBy describes which part of a Machine uses the backup. A tenant does not learn the names of Machines in other namespaces, or of cluster-scoped
-// Machines, which may be another tenant's.
+// Machines, which may belong to another tenant.
 func (e *external) useBy(m Backup, x target.Machine, what string) []string {
 	if of := tenancy.NamespaceOf(m); e.tenant != nil && (of == "" || of != tenancy.NamespaceOf(x)) {
 		return []string{what + " of a Machine of others"}
@@ -57,8 +57,8 @@ func (e *external) useBy(m Backup, x target.Machine, what string) []string {
 	return target.UseBy(x, what)
 }
 
-// isMadeFrom reports whether a Machine that has no VM yet is made from a backup: the call was noted, or its spec names the volume. One
-// that names a Backup which is being deleted, and has not begun, does not begin.
+// isMadeFrom reports whether a Machine that has no VM yet is created from a backup: the call was recorded, or its spec names the volume. A Machine
+// that names a Backup that is being deleted, and that has not begun, does not begin.
 func isMadeFrom(m target.Machine, volume string) bool {
 	r := m.Parameters().Restore
 	if r == nil || kind.HasVM(m.Observation()) || volume == "" {
@@ -80,13 +80,13 @@ func (v *view) sameCluster(m target.Machine) bool {
 	return in == "" || v.cluster == "" || in == v.cluster
 }
 
-// restores reports whether the VM of a Machine is being put back to a backup, whatever its spec asks for by now.
+// restores reports whether the VM of a Machine is being put back to a backup, whatever its spec requests meanwhile.
 func restores(m target.Machine, volume string) bool {
 	o := m.Observation().RestoreInPlace
 	return o != nil && !o.State.Final() && o.Volume == volume
 }
 
-// asksFor reports whether the spec of a Machine asks to have its VM put back to a backup, which is yet to be done.
+// asksFor reports whether the spec of a Machine requests that its VM be put back to a backup, and that is yet to be done.
 func asksFor(m target.Machine, b Backup, volume string) bool {
 	p, o := m.Parameters().RestoreInPlace, m.Observation().RestoreInPlace
 	if p == nil || meta.WasDeleted(m) || o != nil && o.Token == p.Token && o.State.Final() {

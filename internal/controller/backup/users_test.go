@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// TestUseBy names no Machine to a tenant that may be another one's.
+// TestUseBy checks that no Machine is named to a tenant that may belong to another one.
 func TestUseBy(t *testing.T) {
 	const others = "restore of a Machine of others"
 	cases := map[string]struct {
@@ -60,7 +60,7 @@ func TestUseBy(t *testing.T) {
 	}
 }
 
-// TestUsersNow finds a Machine that asks for the backup since a moment ago, which the cache does not know yet.
+// TestUsersNow checks that a Machine is found that has just requested the backup, and that the cache does not have yet.
 func TestUsersNow(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := apis.AddToScheme(scheme); err != nil {

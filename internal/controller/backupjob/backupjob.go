@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package backupjob describes backup jobs for the engine of configuration objects: this file
-// has the table, options.go the options, guests.go which guests a job backs up, inspect.go
-// what Proxmox VE does not check, fresh.go how old the newest backups are, and lastrun.go what the last runs have come to.
+// Package backupjob describes backup jobs for the engine of configuration objects. This file contains the table, options.go the options, guests.go
+// the guests that a job backs up, inspect.go the checks that Proxmox VE does not make, fresh.go the age of the newest backups, and lastrun.go the
+// results of the last runs.
 package backupjob
 
 import (
@@ -47,7 +47,7 @@ func Table() config.Table[parameters, *v1alpha1.BackupJobObservation] {
 	}
 }
 
-// privileges returns the privileges that PVE asks for on a job. Those on what the job names are in inspect.go.
+// privileges returns the privileges that PVE requires for a job. inspect.go contains those for what the job names.
 func privileges(v config.Verb, _ string, _ *parameters) []proxmox.Privilege {
 	see := proxmox.Privilege{Path: "/", Names: []string{"Sys.Audit"}}
 	if v == config.See {
@@ -56,7 +56,7 @@ func privileges(v config.Verb, _ string, _ *parameters) []proxmox.Privilege {
 	return []proxmox.Privilege{see, {Path: "/", Names: []string{"Sys.Modify"}}}
 }
 
-// complete adds the storage, without which PVE takes no change of some options.
+// complete adds the storage, without which PVE rejects changes of some options.
 func complete(v view, c proxmox.Change) proxmox.Change {
 	_, has := c.Set[storageOption]
 	_, notes := c.Set["notes-template"]
@@ -68,7 +68,7 @@ func complete(v view, c proxmox.Change) proxmox.Change {
 	return c
 }
 
-// storageOf is the storage that a job has.
+// storageOf returns the storage of a job.
 func storageOf(v view) string {
 	if name := v.Seen.Values[storageOption]; name != "" {
 		return name

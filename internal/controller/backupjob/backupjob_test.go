@@ -90,7 +90,7 @@ func observation(t *testing.T, mg resource.Managed) *v1alpha1.BackupJobObservati
 	return o.Observation()
 }
 
-// TestChecks are what PVE takes and what would never work.
+// TestChecks checks specs that PVE would accept and that would never work.
 func TestChecks(t *testing.T) {
 	cases := map[string]struct {
 		reason, spec string
@@ -144,15 +144,15 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// withPool makes the pool web.
+// withPool creates the pool web.
 func withPool(s configtest.Simulator) {
 	s.Must(s.Client.CreateObject(s.Context(), pool.Table().Collection, "web", nil))
-	s.Edit(func(st *state.State) { // The grant on /pool replaces that on /.
+	s.Edit(func(st *state.State) { // The grant on /pool replaces the one on /.
 		st.ACL = append(st.ACL, simulator.Grant{Path: "/pool/web", Kind: "user", ID: "crossplane@pve", Role: "PVEVMAdmin", Propagate: true})
 	})
 }
 
-// TestSelections go from one way to name guests to each other one.
+// TestSelections changes from each way to name guests to each other way.
 func TestSelections(t *testing.T) {
 	k := job()
 	k.Prepare = withPool
@@ -182,8 +182,7 @@ func TestSelections(t *testing.T) {
 	})
 }
 
-// TestGuestsComeAndGo has a job follow guests: one that is not there is added once it is, and
-// one that cannot be seen any more stays.
+// TestGuestsComeAndGo checks that a job follows guests: one that does not exist is added once it does, and one that is no longer visible stays.
 func TestGuestsComeAndGo(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		mg := l.Resource(1, `{name: nightly, schedule: daily, vmids: [9000, 4711], storage: local}`, nil)
@@ -209,7 +208,8 @@ func TestGuestsComeAndGo(t *testing.T) {
 	})
 }
 
-// TestGuestMadeJustNow has a job follow a Machine whose VM is made after the guests were listed: one look adds it, and nobody is told that it does not exist.
+// TestGuestMadeJustNow checks that a job follows a Machine whose VM is created after the guests were listed: one reconcile adds it, and nothing
+// reports that it does not exist.
 func TestGuestMadeJustNow(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		l.RestartBySigns()
@@ -231,7 +231,7 @@ func TestGuestMadeJustNow(t *testing.T) {
 	})
 }
 
-// TestNextRun is shown of a job that is enabled, and costs no write while it stays.
+// TestNextRun checks that the next run of an enabled job is shown, and costs no write while it stays the same.
 func TestNextRun(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		mg := l.Resource(1, `{name: nightly, schedule: "*-1-1 03:00 UTC", all: true, storage: local}`, nil)
@@ -253,10 +253,10 @@ func TestNextRun(t *testing.T) {
 	})
 }
 
-// others is the backup that somebody else has made.
+// others is the backup that someone else has created.
 const others = "local:backup/vzdump-qemu-9000-2025_11_22-01_00_00.vma.zst"
 
-// run has PVE run the job once, as it does when it is due.
+// run makes PVE run the job once, as it does when the job is due.
 func run(l *configtest.Life, id string) {
 	l.Helper()
 	l.Must(l.RunBackupJob(l.Context(), id))
@@ -267,8 +267,7 @@ func run(l *configtest.Life, id string) {
 	}
 }
 
-// TestOthersAreKept has no run of a job remove what others have made, whatever the rules of the storage, unless that is
-// consented to.
+// TestOthersAreKept checks that no run of a job removes backups of others without consent, whatever the rules of the storage.
 func TestOthersAreKept(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		l.Edit(func(s *state.State) {
@@ -299,7 +298,7 @@ func TestOthersAreKept(t *testing.T) {
 		if spared() {
 			l.Error("the run has removed nothing: it shows nothing about the first one")
 		}
-		l.EditSpec(mg, spec+"}") // The consent is taken back.
+		l.EditSpec(mg, spec+"}") // The consent is withdrawn.
 		l.Until(mg, xpv2.TypeReady, backupjob.ReasonPruningUndeclared, "keep-last=1", "allowPruningOthers")
 		if o := l.Options("nightly"); o["prune-backups"] != "keep-last=1" {
 			l.Errorf("the rules are %q though nobody said so", o["prune-backups"])
@@ -343,7 +342,7 @@ func TestAdoptedPruning(t *testing.T) {
 	}
 }
 
-// backUp has others back the guest up.
+// backUp makes others back up the guest.
 func backUp(l *configtest.Life) {
 	l.Helper()
 	upid, err := l.Client.BackUp(l.Context(), proxmox.Ref{Node: "pve1", VMID: 9000}, proxmox.BackupOptions{Storage: "local"})
@@ -359,14 +358,14 @@ func backUp(l *configtest.Life) {
 	}
 }
 
-// TestFresh follows the newest backup of a guest.
+// TestFresh checks the condition Fresh as the newest backup of a guest changes.
 func TestFresh(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		mg := l.Resource(1, `{name: nightly, schedule: daily, vmids: [9000], storage: local, maxAgeHours: 26}`, nil)
 		l.Settle(mg)
 		l.Until(mg, backupjob.TypeFresh, backupjob.ReasonStale, "26 hours: 9000")
 		backUp(l)
-		l.Restart() // What was listed before is read again.
+		l.Restart() // Cached lists are read again.
 		l.Reconcile(mg)
 		l.Reconcile(mg)
 		if c := mg.GetCondition(backupjob.TypeFresh); c.Status != corev1.ConditionTrue {
@@ -383,7 +382,7 @@ func TestFresh(t *testing.T) {
 	})
 }
 
-// backedUp adds a backup of VM 9000 that was made then, as if by a task that nobody has seen.
+// backedUp adds a backup of VM 9000 that was created at a time, without a visible task.
 func backedUp(l *configtest.Life, at time.Time) {
 	l.Helper()
 	l.Edit(func(s *state.State) {
@@ -394,7 +393,7 @@ func backedUp(l *configtest.Life, at time.Time) {
 	})
 }
 
-// TestFreshByOldList has a backup made after the backups were listed: nobody is told that there is none of the age that the spec asks for.
+// TestFreshByOldList creates a backup after the backups were listed, and checks that nothing reports a missing backup of the required age.
 func TestFreshByOldList(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		backedUp(l, time.Now().Add(-2*time.Hour))
@@ -410,8 +409,8 @@ func TestFreshByOldList(t *testing.T) {
 	})
 }
 
-// TestFreshAfterStale has a guest without a backup get one. It is found at the first look that is more than 20 seconds after the one before, and
-// looks in between list nothing.
+// TestFreshAfterStale creates a backup of a guest that had none. It is found at the first reconcile more than 20 seconds after the last list, and
+// reconciles in between list nothing.
 func TestFreshAfterStale(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		p := configtest.Start(l.T, l.Kube, config.Setup(backupjob.Table()), l.Scope, 0, inventory.WithClock(l.Clock.Now))
@@ -444,7 +443,7 @@ func TestFreshAfterStale(t *testing.T) {
 	})
 }
 
-// TestCountedBackups has a backup count that is whole, and of the VM of the Machine.
+// TestCountedBackups checks that only backups count that are complete, and of the Machine's VM.
 func TestCountedBackups(t *testing.T) {
 	cases := map[string]struct {
 		reason, verified, created string
@@ -486,7 +485,7 @@ func TestCountedBackups(t *testing.T) {
 	}
 }
 
-// TestKeptInStep has a job follow its Machines.
+// TestKeptInStep checks that a job follows its Machines.
 func TestKeptInStep(t *testing.T) {
 	cases := map[string]struct{ reason, spec, option string }{
 		"Selected": {reason: "Machines with the label are backed up.", option: "vmid", spec: `machineSelector: {matchLabels: {team: web}}`},
@@ -521,8 +520,8 @@ func TestKeptInStep(t *testing.T) {
 	}
 }
 
-// TestExcludedMachines has a job of all guests leave out the Machines that are named, each as soon as it has its VM in this cluster. While one
-// has none, what the job leaves out already stays.
+// TestExcludedMachines checks that a job of all guests excludes the named Machines, each as soon as it has its VM in this cluster. While one has
+// none, the present exclusions stay.
 func TestExcludedMachines(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		l.Must(createVM(l, 9100))
@@ -564,7 +563,7 @@ func TestExcludedMachines(t *testing.T) {
 	})
 }
 
-// TestReferences has a job name its storage and its pool by resources, as soon as they are there.
+// TestReferences checks that a job names its storage and its pool by resources, as soon as they exist.
 func TestReferences(t *testing.T) {
 	for _, by := range []string{"Ref: {name: web}", "Selector: {matchLabels: {team: web}}"} {
 		t.Run(by[:3], func(t *testing.T) {
@@ -593,7 +592,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// createVM makes a VM behind the provider's back.
+// createVM creates a VM without the provider.
 func createVM(l *configtest.Life, vmid int) error {
 	l.Helper()
 	upid, err := l.Client.Create(l.Context(), proxmox.Ref{Node: "pve1", VMID: vmid}, proxmox.Params{"memory": "64"})
@@ -607,8 +606,8 @@ func createVM(l *configtest.Life, vmid int) error {
 	return err
 }
 
-// TestUnprovenMachine has a Machine count once its VM is proven to be its own: until then its external name, which users write, may
-// be the VMID of somebody else's VM, whose older backups the job would remove.
+// TestUnprovenMachine checks that a Machine counts only once its VM is proven to belong to it. Until then, its external name, which users write, may
+// be the VMID of another VM, whose older backups the job would remove.
 func TestUnprovenMachine(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		labels := map[string]string{"team": "web"}
@@ -626,8 +625,7 @@ func TestUnprovenMachine(t *testing.T) {
 	})
 }
 
-// TestOtherClusters has a selector leave out Machines that are in another cluster, where
-// their VMIDs are those of others.
+// TestOtherClusters checks that a selector leaves out Machines in another cluster, whose VMIDs belong to other guests here.
 func TestOtherClusters(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		labels := map[string]string{"team": "web"}

@@ -46,8 +46,8 @@ const (
 	ReasonNotDeclared        xpv2.ConditionReason = "NotDeclared"
 )
 
-// judge shows the guests with their newest backups and the last runs for them, and sets the condition Fresh if the spec asks for it. One list of
-// the storage serves all jobs.
+// judge shows the guests with their newest backups and their last runs, and sets the condition Fresh if the spec asks for it. One list of the storage
+// serves all jobs.
 func (i inspector) judge(ctx context.Context, v view, t *target) error {
 	vms, err := v.MachineVMs(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (i inspector) judge(ctx context.Context, v view, t *target) error {
 	switch hours := v.Resource.Parameters().MaxAgeHours; {
 	case hours == nil && v.Resource.GetCondition(TypeFresh).Reason != "":
 		set(v, corev1.ConditionUnknown, ReasonNotDeclared, "maxAgeHours is not set")
-	case hours == nil: // The job is as its spec asks, whether its backups can be listed now or not.
+	case hours == nil: // The job matches its spec, whether or not its backups can be listed now.
 	case err != nil:
 		return err
 	case !found.readable:
@@ -76,15 +76,15 @@ func (i inspector) judge(ctx context.Context, v view, t *target) error {
 	return nil
 }
 
-// A listing is what the storage of a job has.
+// A listing holds the contents of a job's storage.
 type listing struct {
 	backups  map[int][]proxmox.Volume  // by VMID
-	guests   []v1alpha1.BackupJobGuest // with the newest of them
-	readable bool                      // anywhere
+	guests   []v1alpha1.BackupJobGuest // with their newest backups
+	readable bool                      // on any node
 }
 
-// newest finds the newest backups of the guests. A list that may be old is not believed that one has none of the age that the spec asks for: the list is
-// read now, or, if the condition says so already, Relaxed.
+// newest finds the newest backups of the guests. If a cached list shows that a guest has no backup of the required age, the list is read again:
+// Fresh, or Relaxed if the condition already reports it.
 func (i inspector) newest(ctx context.Context, v view, t *target, vms map[int]config.MachineVM) (listing, error) {
 	l, err := list(ctx, v, t, vms, inventory.Stable)
 	hours := v.Resource.Parameters().MaxAgeHours
@@ -97,7 +97,7 @@ func (i inspector) newest(ctx context.Context, v view, t *target, vms map[int]co
 	return list(ctx, v, t, vms, inventory.Fresh)
 }
 
-// clockTolerance is how far the clock of a node may be behind that of the provider.
+// clockTolerance is how far the clock of a node may lag behind that of the provider.
 const clockTolerance = 5 * time.Minute
 
 // guestsOf returns the guests of a job, with the newest of their backups.
@@ -117,7 +117,7 @@ func guestsOf(t *target, vms map[int]config.MachineVM, all map[int][]proxmox.Vol
 	return guests
 }
 
-// stale returns the VMIDs of the guests without a backup of the last hours.
+// stale returns the VMIDs of the guests without a backup in the last hours.
 func (i inspector) stale(guests []v1alpha1.BackupJobGuest, hours int32) []string {
 	limit := i.now().Add(-time.Duration(hours) * time.Hour)
 	var stale []string
@@ -139,7 +139,7 @@ func (i inspector) judgeAge(v view, hours int32) {
 	set(v, corev1.ConditionFalse, ReasonStale, fmt.Sprintf("no backup of the last %d hours: %s", hours, few(stale)))
 }
 
-// few returns a few of many words, for a sentence.
+// few joins a limited number of items for a sentence.
 func few(all []string) string {
 	const most = 20
 	if n := len(all); n > most {
@@ -153,8 +153,8 @@ func set(v view, status corev1.ConditionStatus, reason xpv2.ConditionReason, mes
 	v.Resource.SetConditions(c.WithObservedGeneration(v.Resource.GetGeneration()))
 }
 
-// list finds the backups on the storage of a job by lists that are at most so old. A shared storage is listed once. What a backup server has found to
-// be damaged is left out.
+// list finds the backups on the storage of a job, by lists that are at most maxAge old. A shared storage is listed once. Backups that a backup server
+// has found to be damaged are left out.
 func list(ctx context.Context, v view, t *target, vms map[int]config.MachineVM, maxAge time.Duration) (listing, error) {
 	all, err := v.Inventory.Storages(ctx)
 	if err != nil {

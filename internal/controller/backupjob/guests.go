@@ -30,28 +30,28 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
-// A target is what the references of a spec come to.
+// A target is the result of resolving the references of a spec.
 type target struct {
 	storage, pool string
 
-	// fleecing is the storage for it; nil if the spec names none.
+	// fleecing is the storage for fleecing; nil if the spec names none.
 	fleecing *string
 
-	// vmids of the guests that are named, and excluded ones. Those that are not there yet
-	// are left out, but not taken out of a job: they may only be hidden.
+	// vmids are the guests that are named, and excluded those that are excluded. Guests that do not exist yet are left out, but not removed from a job,
+	// because they may only be hidden.
 	vmids, excluded []int
 
-	// guests that the job backs up, as far as they can be seen, and their nodes.
+	// guests that the job backs up, as far as they are visible, and their nodes.
 	guests []int
 	nodes  map[int]string
 
-	// waits is true while a Machine that is meant is not known to have a VM.
+	// waits is true while a selected Machine is not known to have a VM.
 	waits bool
 
-	// missing is true if a guest that is named is not listed.
+	// missing is true if a named guest is not listed.
 	missing bool
 
-	// problems are why not all that is declared is there.
+	// problems report declared objects that do not exist.
 	problems []string
 }
 
@@ -59,7 +59,7 @@ type target struct {
 func resolve(ctx context.Context, v view) (settings.Declared, error) {
 	t, err := newTarget(ctx, v, v.MaxAge(inventory.Current))
 	if err == nil && t.missing && !v.Fresh {
-		t, err = newTarget(ctx, v, inventory.Fresh) // A guest may have been made a moment ago.
+		t, err = newTarget(ctx, v, inventory.Fresh) // A guest may have been created a moment ago.
 	}
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func resolve(ctx context.Context, v view) (settings.Declared, error) {
 		}
 		d.SetParts("fleecing", "enabled", parts)
 	}
-	// What names guests in one way is taken away for another. PVE does so itself, mostly.
+	// Options that name guests in another way are removed. PVE mostly does so itself.
 	none := func(options ...string) {
 		for _, option := range options {
 			d.SetSame(option, new(""), func(a, b string) bool { return a+b == "0" })
@@ -106,7 +106,7 @@ func excludes(p *parameters) bool {
 	return p.ExcludeVMIDs != nil || p.ExcludeMachineRefs != nil || p.ExcludeMachineSelector != nil
 }
 
-// newTarget looks up what a spec refers to, in a list of guests that is at most so old.
+// newTarget looks up what a spec refers to, in a list of guests that is at most maxAge old.
 func newTarget(ctx context.Context, v view, maxAge time.Duration) (*target, error) {
 	p, t := v.Resource.Parameters(), &target{nodes: map[int]string{}}
 	var err error
@@ -144,7 +144,7 @@ func newTarget(ctx context.Context, v view, maxAge time.Duration) (*target, erro
 	return t, err
 }
 
-// one is the name of the one object that is named, referenced or selected, if any.
+// one returns the name of the single object that is named, referenced or selected, if any.
 func (t *target) one(ctx context.Context, v view, kind string, name *string, ref *v1alpha1.Reference, s *v1alpha1.Selector) (string, error) {
 	if name != nil {
 		return *name, nil
@@ -170,7 +170,7 @@ func (t *target) one(ctx context.Context, v view, kind string, name *string, ref
 	return "", nil
 }
 
-// machines are the VMIDs that are named, and those of Machines.
+// machines returns the VMIDs that are named, and those of Machines.
 func (t *target) machines(ctx context.Context, v view, ids []int32, refs []v1alpha1.Reference, s *v1alpha1.Selector) ([]int, error) {
 	names, waiting, err := v.Referenced(ctx, "Machine", refs, s)
 	for _, name := range waiting {
@@ -190,8 +190,8 @@ func (t *target) machines(ctx context.Context, v view, ids []int32, refs []v1alp
 	return slices.Compact(all), err
 }
 
-// keep keeps the guests that the job names while a Machine waits: it may have its VM, and not have been looked at yet, as after a restore of
-// Kubernetes.
+// keep keeps the guests that the job names while a Machine waits. The Machine may have its VM and not have been reconciled yet, for example after a
+// restore of Kubernetes.
 func (t *target) keep(v view) {
 	if !t.waits {
 		return
@@ -201,8 +201,8 @@ func (t *target) keep(v view) {
 	t.vmids = slices.Compact(t.vmids)
 }
 
-// keepExcluded keeps what the job leaves out while a Machine waits, but for VMIDs that other Machines have by now: Proxmox VE gives a VMID that is free to
-// the next VM, which nobody has said to leave out.
+// keepExcluded keeps the guests that the job excludes while a Machine waits, except VMIDs that other Machines have meanwhile. Proxmox VE gives a free
+// VMID to the next VM, which the spec does not exclude.
 func (t *target) keepExcluded(ctx context.Context, v view) error {
 	if !t.waits {
 		return nil
@@ -226,7 +226,7 @@ func (t *target) keepExcluded(ctx context.Context, v view) error {
 	return nil
 }
 
-// listed are the VMIDs that an option of the job has.
+// listed returns the VMIDs in an option of the job.
 func listed(v view, option string) []int {
 	var all []int
 	for _, id := range strings.FieldsFunc(v.Seen.Values[option], func(r rune) bool { return strings.ContainsRune(",; ", r) }) {
@@ -248,8 +248,8 @@ func (t *target) see(guests []proxmox.Guest, backedUp func(proxmox.Guest) bool) 
 	slices.Sort(t.guests)
 }
 
-// dropMissing leaves out what is no guest, for PVE takes any number. One that the job has
-// already stays there: a guest that cannot be seen now must not lose its backups.
+// dropMissing leaves out VMIDs without a guest, because PVE accepts any number. A VMID that the job already has stays: a guest that is not visible
+// now must not lose its backups.
 func (t *target) dropMissing(v view) {
 	has := listed(v, vmidOption)
 	t.vmids = slices.DeleteFunc(t.vmids, func(id int) bool {

@@ -45,13 +45,13 @@ const (
 	ReasonPruningUndeclared xpv2.ConditionReason = "PruningUndeclared"
 )
 
-// reName matches what PVE takes as the name of a job.
+// reName matches the job names that PVE accepts.
 var reName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{1,49}$`)
 
-// An inspector looks at what a job names.
+// An inspector checks what a job refers to.
 type inspector struct{ now func() time.Time }
 
-// inspect checks what PVE does not: whether storages, node, pool and guests are there.
+// inspect checks what PVE does not check: whether storages, node, pool and guests exist.
 func (i inspector) inspect(ctx context.Context, v view) (config.Findings, error) {
 	t, err := newTarget(ctx, v, inventory.Current) // The list that resolve has read, or a later one.
 	if err != nil {
@@ -73,7 +73,7 @@ func (i inspector) inspect(ctx context.Context, v view) (config.Findings, error)
 	return f, i.judge(ctx, v, t)
 }
 
-// show shows what is seen of the job.
+// show shows the state of the job.
 func (i inspector) show(v view, t *target) {
 	o := v.Resource.Observation()
 	due := o.NextRun
@@ -87,7 +87,7 @@ func (i inspector) show(v view, t *target) {
 	}
 }
 
-// needed are the privileges on what the job is to name, and on the storage that it names now.
+// needed returns the privileges on the objects that the job is to name, and on the storage that it names now.
 func needed(v view, t *target) []proxmox.Privilege {
 	on := func(storage string) proxmox.Privilege {
 		return proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.Allocate"}}
@@ -105,7 +105,7 @@ func needed(v view, t *target) []proxmox.Privilege {
 	return all
 }
 
-// check returns why the job would not work. PVE would take it nevertheless.
+// check returns why the job would not work, although PVE would accept it.
 func check(ctx context.Context, v view, t *target) (*kind.Problem, error) {
 	p := v.Resource.Parameters()
 	if !reName.MatchString(v.Name) {
@@ -137,7 +137,7 @@ func check(ctx context.Context, v view, t *target) (*kind.Problem, error) {
 	return checkGuests(ctx, v, t)
 }
 
-// rulesOf are the words for the rules by which a job removes backups.
+// rulesOf describes the rules by which a job removes backups.
 func rulesOf(v view) string {
 	if rules := v.Seen.Values[pruneOption]; rules != "" {
 		return pruneOption + " " + rules
@@ -164,7 +164,7 @@ func checkStorage(all []proxmox.Storage, name, content string, node *string) *ki
 	return nil
 }
 
-// checkGuests returns why the job is for nobody.
+// checkGuests returns why the job backs up no guest.
 func checkGuests(ctx context.Context, v view, t *target) (*kind.Problem, error) {
 	p := v.Resource.Parameters()
 	switch {

@@ -37,21 +37,21 @@ import (
 const resultOK, resultFailed, resultSkipped = "OK", "Failed", "Skipped"
 
 const (
-	// scheduler is who starts runs that are due.
+	// scheduler is the user that starts runs that are due.
 	scheduler = "root@pam"
 
-	// startsWithin is how long after it is due a run may start: the scheduler looks once a minute.
+	// startsWithin is how long after its due time a run may start. The scheduler looks once a minute.
 	startsWithin = 2 * time.Minute
 
-	// longestAgo is how long ago a run may have begun that is still looked for: a month, and what it may be late.
+	// longestAgo is how long ago a run may have begun to be looked for: a month, and a margin for late runs.
 	longestAgo = 35 * 24 * time.Hour
 
-	// mostLogs are read of a node to find a run.
+	// mostLogs is how many logs of a node are read to find a run.
 	mostLogs = 50
 )
 
-// A finder finds the last runs of a job. Proxmox VE runs it on each node for the guests there, and neither a task nor its log names the
-// job: a run is one of the job if it was started with the job's options.
+// A finder finds the last runs of a job. Proxmox VE runs a job on each node for the guests there, and neither the task nor its log names the job. A
+// run belongs to the job if it was started with the job's options.
 type finder struct {
 	v       view
 	target  *target
@@ -59,15 +59,15 @@ type finder struct {
 	command backuplog.Command
 	now     time.Time
 
-	// last runs by guest, and the tasks of those that were known before.
+	// last has the last runs by guest, and known the tasks of those that were known before.
 	last  map[int]*v1alpha1.BackupJobRun
 	known map[proxmox.UPID]bool
 
-	// hidden is why runs are not known.
+	// hidden lists why runs are not known.
 	hidden []string
 }
 
-// showRuns has the guests show what the last run has come to for each. They were as before.
+// showRuns shows the result of the last run for each guest. before has the guests as they were shown before.
 func (i inspector) showRuns(ctx context.Context, v view, t *target, vms map[int]config.MachineVM, before []v1alpha1.BackupJobGuest) {
 	if !v.Exists {
 		return
@@ -91,7 +91,7 @@ func (i inspector) showRuns(ctx context.Context, v view, t *target, vms map[int]
 	o.HiddenRuns = strings.Join(f.hidden, "; ")
 }
 
-// isOf reports whether a run may be of a guest, and not of a former one with its VMID.
+// isOf reports whether a run may have been for a guest, and not for a former one with its VMID.
 func (f *finder) isOf(guest int, began time.Time) bool {
 	return began.After(f.vms[guest].Created.Add(-clockTolerance))
 }
@@ -114,7 +114,7 @@ func (f *finder) find(ctx context.Context) error {
 	return nil
 }
 
-// findOn finds the last run on a node. The log of a task is read once, whichever jobs look for theirs.
+// findOn finds the last run on a node. The log of a task is read once, however many jobs look for their runs.
 func (f *finder) findOn(ctx context.Context, node string) error {
 	tasks, err := f.v.Inventory.BackupTasks(ctx, node)
 	switch {
@@ -147,14 +147,14 @@ func (f *finder) findOn(ctx context.Context, node string) error {
 	return nil
 }
 
-// mayBe reports whether a task may be a run of the job. That of a single guest has its VMID.
+// mayBe reports whether a task may be a run of the job. The task of a single guest has its VMID.
 func (f *finder) mayBe(task proxmox.Task) bool {
 	return f.now.Sub(task.Start) < longestAgo &&
 		(task.ID == "" || slices.ContainsFunc(f.target.guests, func(id int) bool { return fmt.Sprint(id) == task.ID }))
 }
 
-// belongs reports whether a run is one of the job. The guests that a job names may have changed since: then it is that of the only
-// job that is alike in all else.
+// belongs reports whether a run is one of the job. The guests that a job names may have changed since. In that case the run belongs to the job if no
+// other job has the same remaining options.
 func (f *finder) belongs(ctx context.Context, task proxmox.Task, run backuplog.Run) (bool, error) {
 	c := run.Command
 	switch {
@@ -171,7 +171,7 @@ func (f *finder) belongs(ctx context.Context, task proxmox.Task, run backuplog.R
 	}), err
 }
 
-// failedToBegin reports whether a task is a run of the job that has failed before its log told its options: one that the scheduler has
+// failedToBegin reports whether a task is a run of the job that failed before its log contained its options. This is a run that the scheduler has
 // started when the job was due.
 func (f *finder) failedToBegin(task proxmox.Task) bool {
 	due, storage := f.v.Resource.Observation().LastScheduleTime, backuplog.StorageOf(task)
@@ -182,7 +182,7 @@ func (f *finder) failedToBegin(task proxmox.Task) bool {
 	return late > -startsWithin && late < startsWithin
 }
 
-// take takes what a run has come to for the guests.
+// take records the results of a run for the guests.
 func (f *finder) take(task proxmox.Task, run backuplog.Run) {
 	for _, id := range f.target.guests {
 		had := f.last[id]
@@ -216,7 +216,7 @@ func (f *finder) outcome(id int, task proxmox.Task, run backuplog.Run) *v1alpha1
 	return r
 }
 
-// meant reports whether a run was to back a guest up to which it has not come.
+// meant reports whether a run was to back up a guest that it did not reach.
 func (f *finder) meant(id int, task proxmox.Task, run backuplog.Run) bool {
 	c := run.Command
 	switch {
@@ -225,11 +225,11 @@ func (f *finder) meant(id int, task proxmox.Task, run backuplog.Run) bool {
 	case c == nil || slices.Contains(c.Guests, id):
 		return true
 	}
-	created := f.vms[id].Created // What joined a pool later was not meant: there is no telling.
+	created := f.vms[id].Created // Whether a guest that joined a pool later was meant is unknown, so it was not.
 	return c.Options[allOption] == "1" && !slices.Contains(c.Excluded, id) && !created.IsZero() && created.Before(task.Start)
 }
 
-// measure shows the size of the backups that the last runs have made.
+// measure shows the sizes of the backups that the last runs have created.
 func measure(guests []v1alpha1.BackupJobGuest, all map[int][]proxmox.Volume) {
 	for _, g := range guests {
 		for _, b := range all[int(g.VMID)] {

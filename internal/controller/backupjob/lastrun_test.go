@@ -36,16 +36,16 @@ import (
 const jobOf9000 = `{name: nightly, schedule: daily, vmids: [9000, 9100], storage: local, mode: snapshot, notesTemplate: "it's {{guestname}}",
 	fleecing: {enabled: true, storage: local-lvm}}`
 
-// look at a job again, as a provider that has just started, and return its status.
+// look reconciles a job again, as a provider that has just started, and returns its status.
 func look(l *configtest.Life, mg resource.Managed) *v1alpha1.BackupJobObservation {
 	l.Helper()
-	l.Restart() // What was listed before is read again.
+	l.Restart() // Cached lists are read again.
 	l.Reconcile(mg)
 	l.Settle(mg)
 	return observation(l.T, mg)
 }
 
-// lastRuns are the last runs in words.
+// lastRuns returns the last runs in words.
 func lastRuns(o *v1alpha1.BackupJobObservation) string {
 	var all []string
 	for _, g := range o.Guests {
@@ -58,14 +58,14 @@ func lastRuns(o *v1alpha1.BackupJobObservation) string {
 	return strings.Join(all, ", ")
 }
 
-// due has the status of a job say that it was due now.
+// due makes the status of a job show that it was due now.
 func due(l *configtest.Life, mg resource.Managed) {
 	l.Helper()
 	observation(l.T, mg).NextRun = new(metav1.NewTime(time.Now().Truncate(time.Second)))
 	l.Must(l.Kube.Status().Update(l.Context(), mg))
 }
 
-// TestLastRun has the guests show what the last run of the job has come to.
+// TestLastRun checks that the guests show the result of the last run of the job.
 func TestLastRun(t *testing.T) {
 	others := func(l *configtest.Life, id string, form proxmox.Params) {
 		form["schedule"], form["storage"] = "weekly", "local"
@@ -172,10 +172,10 @@ func TestLastRun(t *testing.T) {
 	}
 }
 
-// TestHiddenRuns says what is missing, and shows the rest.
+// TestHiddenRuns checks that missing runs are reported, and the rest is shown.
 func TestHiddenRuns(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
-		l.Edit(func(st *state.State) { // The grant on the node replaces that on /.
+		l.Edit(func(st *state.State) { // The grant on the node replaces the one on /.
 			st.ACL = append(st.ACL, simulator.Grant{Path: "/nodes/pve1", Kind: "user", ID: "crossplane@pve", Role: "PVEVMAdmin", Propagate: true})
 		})
 		mg := l.Resource(1, `{name: nightly, schedule: daily, vmids: [9000], storage: local}`, nil)
@@ -188,7 +188,7 @@ func TestHiddenRuns(t *testing.T) {
 	})
 }
 
-// TestCostOfRuns has the log of each task be read once, for however many jobs and looks.
+// TestCostOfRuns checks that the log of each task is read once, for any number of jobs and reconciles.
 func TestCostOfRuns(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		jobs := []resource.Managed{

@@ -34,14 +34,14 @@ const (
 
 	pruneOption = "prune-backups"
 
-	// keepAll are the rules that remove nothing.
+	// keepAll is the rule that removes nothing.
 	keepAll = "keep-all=1"
 
-	// nextRun is told beside the options.
+	// nextRun is reported in addition to the options.
 	nextRun = "next-run"
 )
 
-// declare declares the options of a spec. Those that name other resources are in resolve.
+// declare declares the options of a spec. resolve declares those that name other resources.
 func declare(p *parameters) settings.Declared {
 	d := settings.Declared{}
 	for option, value := range map[string]*string{
@@ -74,8 +74,8 @@ func declareParts(d settings.Declared, p *parameters) {
 	}
 }
 
-// declareRetention declares which backups a run removes. PVE does not tell those of a job from those that others have
-// made on the storage, so without consent none are, whatever the rules of the storage.
+// declareRetention declares which backups a run removes. PVE does not distinguish the backups of a job from others on the storage, so without consent
+// none are removed, whatever the rules of the storage.
 func declareRetention(d settings.Declared, p *parameters) {
 	allowed := p.AllowPruningOthers != nil && *p.AllowPruningOthers
 	switch b := p.PruneBackups; {
@@ -86,20 +86,20 @@ func declareRetention(d settings.Declared, p *parameters) {
 	}
 }
 
-// keepsAll reports whether rules remove nothing.
+// keepsAll reports whether the rules remove nothing.
 func keepsAll(rules string) bool {
 	return slices.Contains([]string{keepAll, "keep-all=on", "keep-all=yes", "keep-all=true"}, rules)
 }
 
-// prunesUnasked reports whether a job removes backups, or may, of which the spec says nothing: an adopted one, or one of which the consent
-// was taken back.
+// prunesUnasked reports whether a job removes backups, or may, although the spec does not mention it. This is an adopted job, or one whose consent
+// was withdrawn.
 func prunesUnasked(v view) bool {
 	p := v.Resource.Parameters()
 	silent := p.Prune == nil && p.PruneBackups == nil && p.AllowPruningOthers == nil
 	return v.Exists && silent && v.Seen.Values["remove"] != "0" && !keepsAll(v.Seen.Values[pruneOption])
 }
 
-// retention are the parts of rules by which backups are kept. PVE takes no other rule beside keep-all.
+// retention returns the parts of the rules by which backups are kept. PVE accepts no other rule together with keep-all.
 func retention(b *v1alpha1.StoragePruneBackups) map[string]*string {
 	all := settings.Boolean(b.KeepAll)
 	if all == nil {
@@ -120,5 +120,5 @@ func compression(c *string) *string {
 	return c
 }
 
-// sameFlag compares options that are off if they are not set.
+// sameFlag compares options whose default is off.
 func sameFlag(a, b string) bool { return (a == "1") == (b == "1") }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package categorytest tells which category of errors a ProxmoxVM of the examples shows, for tests that have what the provider really
+// Package categorytest determines which error category a ProxmoxVM of the examples shows, for tests that have the messages that the provider really
 // writes.
 package categorytest
 
@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The categories of the reference.
+// The categories, as the reference lists them.
 const (
 	None           = "None"
 	Validation     = "ValidationFailed"
@@ -57,13 +57,13 @@ func Of(t testing.TB, conditions ...xpv2.Condition) string {
 	return m.FallbackValue
 }
 
-// OfConnection returns the category for a connection that failed, in the words that Crossplane's reconciler puts before the reason.
+// OfConnection returns the category for a failed connection, with the prefix that Crossplane's reconciler adds to the reason.
 func OfConnection(t testing.TB, err error) string {
 	t.Helper()
 	return Of(t, xpv2.ReconcileError(errors.New("connect failed: "+err.Error())))
 }
 
-// canonical are conditions as the function has them.
+// canonical returns conditions in the form that the function uses.
 func canonical(t testing.TB, conditions []xpv2.Condition) string {
 	t.Helper()
 	typed, err := json.Marshal(conditions)
@@ -81,7 +81,7 @@ func canonical(t testing.TB, conditions []xpv2.Condition) string {
 	return string(text)
 }
 
-// A match is what function-patch-and-transform makes of a text: what the first pattern gives that matches.
+// A match is the match transform of function-patch-and-transform: the result of the first pattern that matches.
 type match struct {
 	Patterns []struct {
 		Type, Regexp, Result string
@@ -89,7 +89,7 @@ type match struct {
 	FallbackValue string
 }
 
-// composition has the fields of the Composition that the test reads.
+// composition contains the fields of the Composition that the test reads.
 type composition struct {
 	Spec struct {
 		Pipeline []struct {
@@ -105,7 +105,7 @@ type composition struct {
 	}
 }
 
-// categories are the patterns by which a ProxmoxVM gets its category.
+// categories returns the patterns that determine the category of a ProxmoxVM.
 func categories(t testing.TB) *match {
 	t.Helper()
 	file := compositionFile

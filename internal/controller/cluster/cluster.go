@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package cluster describes Proxmox VE clusters for the engine of configuration objects: this
-// file has the table, identity.go which cluster a resource stands for, status.go what is seen
-// of it and expected, and options.go its options.
+// Package cluster describes Proxmox VE clusters for the engine of configuration objects. This file contains the table, identity.go determines which
+// cluster a resource stands for, status.go reads the cluster and checks what is expected, and options.go contains its options.
 package cluster
 
 import (
@@ -75,7 +74,7 @@ func Table() config.Singleton[Cluster, *view, v1alpha1.ProxmoxClusterObservation
 	}
 }
 
-// declare declares the options of the spec, with what it says in a Secret.
+// declare declares the options of the spec, including those that it refers to in a Secret.
 func declare(ctx context.Context, a config.Access, m Cluster, s *view) (settings.Declared, error) {
 	o, proxy := m.Parameters().Options, (*string)(nil)
 	if o != nil && o.HTTPProxySecretRef != nil {
@@ -92,8 +91,7 @@ func declare(ctx context.Context, a config.Access, m Cluster, s *view) (settings
 	return d, known(d, s.version)
 }
 
-// undeclare undeclares the options of the spec if they go with the resource. No Secret is needed to take
-// one away.
+// undeclare undeclares the options of the spec if they are removed with the resource. No Secret is needed to remove an option.
 func undeclare(m Cluster) settings.Declared {
 	p := m.Parameters()
 	switch {

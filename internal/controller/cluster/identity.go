@@ -28,8 +28,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// identify gives the resource the cluster's name as its external name. Another one means that
-// the connection leads somewhere else than before.
+// identify sets the external name of the resource to the cluster's name. If the resource already has another one, the connection leads to another
+// cluster than before.
 func identify(ctx context.Context, a config.Access, m Cluster, s *view) error {
 	name := clusterName(s.status)
 	if meta.GetExternalName(m) == "" {
@@ -44,7 +44,7 @@ func identify(ctx context.Context, a config.Access, m Cluster, s *view) error {
 	return nil
 }
 
-// stillThere reports whether the connection leads to the same cluster now.
+// stillThere returns an error unless the connection still leads to the same cluster.
 func stillThere(ctx context.Context, a config.Access, m Cluster) error {
 	s, err := a.Client.ClusterStatus(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func stillThere(ctx context.Context, a config.Access, m Cluster) error {
 	return sameName(m, clusterName(s))
 }
 
-// sameName rejects another cluster than the resource's.
+// sameName rejects a cluster that is not the resource's.
 func sameName(m Cluster, name string) error {
 	if name == meta.GetExternalName(m) {
 		return nil
@@ -63,7 +63,7 @@ func sameName(m Cluster, name string) error {
 		", which is the external name: correct the configuration, or create another resource for that cluster"})
 }
 
-// clusterName returns the name of the cluster; of a node alone, the node's.
+// clusterName returns the name of the cluster. For a standalone node, it is the node's name.
 func clusterName(s proxmox.ClusterStatus) string {
 	if s.Name != "" || len(s.Nodes) == 0 {
 		return s.Name
@@ -71,7 +71,7 @@ func clusterName(s proxmox.ClusterStatus) string {
 	return s.Nodes[0].Name
 }
 
-// overlaps reports whether both manage the options of the same cluster.
+// overlaps reports whether both resources manage the options of the same cluster.
 func overlaps(one, older Cluster) bool {
 	return one.Parameters().Options != nil && older.Parameters().Options != nil && sameCluster(older.Observation().Nodes, one.Observation().Nodes)
 }

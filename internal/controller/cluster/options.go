@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
-// defaultMACPrefix is what PVE answers if no prefix is set.
+// defaultMACPrefix is the value that PVE reports if no prefix is set.
 const defaultMACPrefix = "BC:24:11"
 
 const (
@@ -35,8 +35,7 @@ const (
 	optionLocation  = "location"
 )
 
-// declared returns the options of a spec. The HTTP proxy of a Secret is given, since
-// a Secret has to be read.
+// declared returns the options of a spec. The caller provides the HTTP proxy, because it has to be read from a Secret.
 func declared(o *v1alpha1.ProxmoxClusterOptions, httpProxy *string) settings.Declared {
 	d := settings.Declared{}
 	if o == nil {
@@ -137,7 +136,7 @@ func declareLogins(d settings.Declared, o *v1alpha1.ProxmoxClusterOptions) {
 	}
 }
 
-// encoded returns a text as the web interface of PVE writes and expects it.
+// encoded returns a text in the encoding that the web interface of PVE writes and expects.
 func encoded(text *string) *string {
 	if text == nil || *text == "" {
 		return text
@@ -145,7 +144,7 @@ func encoded(text *string) *string {
 	return new(base64.StdEncoding.EncodeToString([]byte(*text)))
 }
 
-// joined returns a list as PVE writes it. An empty one is empty, none is none.
+// joined returns a list as PVE writes it. An empty list results in an empty string, and nil in nil.
 func joined(list []string) *string {
 	if list == nil {
 		return nil
@@ -168,8 +167,8 @@ func colors(list []v1alpha1.TagColor) *string {
 	return joined(entries)
 }
 
-// since has the options and parts that older releases of PVE do not know. The
-// minor release is the first that may have it: its updates brought some.
+// since lists the options and parts that older releases of PVE do not know. The minor release is the first that may have them, because some came with
+// its updates.
 //
 //nolint:gochecknoglobals // A constant.
 var since = []struct {
@@ -183,7 +182,7 @@ var since = []struct {
 	{option: "crs", part: "ha-auto-rebalance", field: "crs.autoRebalance", major: 9, minor: 1},
 }
 
-// known reports whether PVE's version knows all options, and which it does not.
+// known reports whether PVE's version supports all options, and which ones it does not.
 func known(d settings.Declared, v proxmox.Version) error {
 	for _, s := range since {
 		setting, ok := d[s.option]

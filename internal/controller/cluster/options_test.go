@@ -37,7 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-// everything is a spec that sets every field.
+// everything returns a spec that sets every field.
 func everything(t *testing.T) *v1alpha1.ProxmoxClusterOptions {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "apis", "testdata", "cluster-every-field.yaml"))
@@ -79,8 +79,7 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
-// TestEveryOptionOfPVE compares the options that can be declared with those of PVE's own description, and lets PVE's
-// rules check their values.
+// TestEveryOptionOfPVE compares the options that can be declared with those in PVE's description, and checks their values against PVE's rules.
 func TestEveryOptionOfPVE(t *testing.T) {
 	for version, unknown := range map[string][]string{"8.4": {"replication", "location", "crs"}, "9.2": nil} {
 		t.Run(version, func(t *testing.T) {
@@ -91,7 +90,7 @@ func TestEveryOptionOfPVE(t *testing.T) {
 			d := declared(everything(t), nil)
 			var missing []string
 			for name := range facts.Parameters("PUT", "/cluster/options") {
-				// The one is no option, and migration has replaced the other.
+				// delete is not an option, and migration has replaced migration_unsecure.
 				if _, ok := d[name]; !ok && name != "delete" && name != "migration_unsecure" {
 					missing = append(missing, name)
 				}

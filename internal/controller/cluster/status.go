@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A view is all that is seen of a cluster.
+// A view holds everything that was read about a cluster.
 type view struct {
 	version      proxmox.Version
 	status       proxmox.ClusterStatus
@@ -44,8 +44,8 @@ type view struct {
 	ha           *proxmox.HAStatus // nil if the user may not see it
 }
 
-// readCluster reads the cluster. What the user may not see of HA is left out. A network that is
-// missing is looked for once more before that is said.
+// readCluster reads the cluster. HA is left out if the user may not see it. A missing network is looked for once more in newer lists before it is
+// reported.
 func readCluster(ctx context.Context, a config.Access, m Cluster) (*view, error) {
 	s := &view{bridges: map[string][]proxmox.Bridge{}}
 	reads := []func() error{
@@ -73,7 +73,7 @@ func readCluster(ctx context.Context, a config.Access, m Cluster) (*view, error)
 	return s, s.readBridges(ctx, a, inventory.Relaxed)
 }
 
-// readBridges reads those of the nodes that are online. A node that has just gone has none.
+// readBridges reads the bridges of the nodes that are online. A node that has just become unreachable has none.
 func (s *view) readBridges(ctx context.Context, a config.Access, maxAge time.Duration) error {
 	for _, n := range s.nodes {
 		if !n.Online() {
@@ -109,7 +109,7 @@ func (s *view) observation() v1alpha1.ProxmoxClusterObservation {
 	return o
 }
 
-// online returns how many nodes are.
+// online returns the number of nodes that are online.
 func (s *view) online() int {
 	n := 0
 	for _, node := range s.status.Nodes {
@@ -158,8 +158,7 @@ func (s *view) stores() []v1alpha1.ProxmoxClusterStorage {
 // available is the status of a storage that can be used.
 const available = "available"
 
-// addStore adds what a node says of a storage. Of a shared one, one node says it
-// all.
+// addStore adds the report of a node about a storage. For a shared storage, the report of one node is sufficient.
 func addStore(to *v1alpha1.ProxmoxClusterStorage, n v1alpha1.ProxmoxClusterStorageNode) {
 	to.Nodes = append(to.Nodes, n)
 	switch {
@@ -217,7 +216,7 @@ func (s *view) availability() *v1alpha1.ProxmoxClusterHA {
 	return out
 }
 
-// missing returns the problems with what a cluster is expected to have.
+// missing returns the problems with the nodes, storages and networks that the spec expects the cluster to have.
 func (s *view) missing(p *v1alpha1.ProxmoxClusterParameters, o v1alpha1.ProxmoxClusterObservation) []kind.Problem {
 	var all []kind.Problem
 	add := func(message string) {
@@ -265,7 +264,7 @@ func wantedStorage(name string, storages []v1alpha1.ProxmoxClusterStorage) strin
 	return ""
 }
 
-// wantedNetwork returns the network that must be on all nodes whose networks are known.
+// wantedNetwork returns what is wrong with a network that must be on all nodes whose networks are known.
 func (s *view) wantedNetwork(name string, networks []v1alpha1.ProxmoxClusterNetwork) string {
 	i := slices.IndexFunc(networks, func(n v1alpha1.ProxmoxClusterNetwork) bool { return n.Name == name })
 	if i < 0 {
@@ -278,7 +277,7 @@ func (s *view) wantedNetwork(name string, networks []v1alpha1.ProxmoxClusterNetw
 	return ""
 }
 
-// withoutUsage returns an observation without what changes all the time.
+// withoutUsage returns an observation without the parts that change all the time.
 func withoutUsage(o *v1alpha1.ProxmoxClusterObservation) v1alpha1.ProxmoxClusterObservation {
 	c := *o.DeepCopy()
 	for i := range c.Storages {

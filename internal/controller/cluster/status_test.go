@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// healthy is a cluster of two nodes, of which one is off.
+// healthy returns a cluster of two nodes, one of which is off.
 func healthy() *view {
 	return &view{
 		version: proxmox.Version{Version: "9.2.11"},

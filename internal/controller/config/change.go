@@ -31,8 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
-// Create adds the object to its collection. The intent is noted first: if the answer is
-// lost, Observe finds out what became of it.
+// Create adds the object to its collection. The intent is recorded first. If the answer is lost, Observe determines the outcome.
 func (e *external[P, O]) Create(ctx context.Context, mg Resource[P, O]) (managed.ExternalCreation, error) {
 	none := managed.ExternalCreation{}
 	if err := e.stillThere(ctx, mg); err != nil {
@@ -63,7 +62,7 @@ func (e *external[P, O]) Create(ctx context.Context, mg Resource[P, O]) (managed
 	return none, nil
 }
 
-// complete completes a change with what Proxmox VE wants beside what differs.
+// complete completes a change with what Proxmox VE requires in addition to the differences.
 func (e *external[P, O]) complete(mg Resource[P, O], c proxmox.Change) proxmox.Change {
 	if e.table.Complete == nil || c.Empty() {
 		return c
@@ -107,7 +106,7 @@ func (e *external[P, O]) Update(ctx context.Context, mg Resource[P, O]) (managed
 	return none, nil
 }
 
-// restage looks at options again that were only staged, and makes the plan to apply them.
+// restage reads options again that were only staged, and plans to apply them.
 func (e *external[P, O]) restage(ctx context.Context, mg Resource[P, O]) error {
 	if e.table.Staged == nil || e.plan.change.Empty() {
 		return nil
@@ -123,7 +122,7 @@ func (e *external[P, O]) restage(ctx context.Context, mg Resource[P, O]) error {
 	return err
 }
 
-// updateOptions changes options and secrets, and notes the versions of the latter.
+// updateOptions changes options and secrets, and records the versions of the latter.
 func (e *external[P, O]) updateOptions(ctx context.Context, mg Resource[P, O]) error {
 	change := e.complete(mg, e.plan.change)
 	change.Set = withSecrets(change.Set, e.plan.secrets)
@@ -142,8 +141,8 @@ func (e *external[P, O]) updateOptions(ctx context.Context, mg Resource[P, O]) e
 // mostTries is how often a change is sent while others change the same file.
 const mostTries = 3
 
-// send sends a change. A digest is that of the whole collection: if it does not fit any more,
-// but this object is as it was, the change is sent again with the new one.
+// send sends a change. A digest covers the whole collection. If it no longer matches, but this object is unchanged, the change is sent again with the
+// new digest.
 func (e *external[P, O]) send(ctx context.Context, mg Resource[P, O], change proxmox.Change) error {
 	defer e.to.Inventory.InvalidateObjects(e.in(mg))
 	for try := 1; ; try++ {
@@ -162,7 +161,7 @@ func (e *external[P, O]) send(ctx context.Context, mg Resource[P, O], change pro
 	}
 }
 
-// Delete removes the object, unless somebody uses it.
+// Delete removes the object, unless it is in use.
 func (e *external[P, O]) Delete(ctx context.Context, mg Resource[P, O]) (managed.ExternalDelete, error) {
 	none := managed.ExternalDelete{}
 	mg.SetConditions(xpv2.Deleting())
@@ -173,7 +172,7 @@ func (e *external[P, O]) Delete(ctx context.Context, mg Resource[P, O]) (managed
 		return none, err
 	}
 	view := e.view(mg, true)
-	if e.seen == nil { // It is staged to be removed.
+	if e.seen == nil { // The removal is staged.
 		return none, e.table.Staged.Apply(ctx, view)
 	}
 	if err := e.unused(ctx, view); err != nil {
@@ -219,7 +218,7 @@ func (e *external[P, O]) unused(ctx context.Context, view View[P, O]) error {
 	return inUse
 }
 
-// beforeDelete takes away what this resource has added to the object.
+// beforeDelete removes what this resource has added to the object.
 func (e *external[P, O]) beforeDelete(ctx context.Context, view View[P, O]) error {
 	if e.table.Inspect == nil {
 		return nil

@@ -42,12 +42,12 @@ type problemError struct{ kind.Problem }
 
 func (p problemError) Error() string { return p.Message }
 
-// Rejection returns the error of a problem for which a change is rejected.
+// Rejection returns a problem, because of which a change is rejected, as an error.
 func Rejection(p kind.Problem) error { return problemError{p} }
 
 func isRejection(err error) bool { return errors.As(err, &problemError{}) }
 
-// unready returns the condition Ready of what cannot be looked after.
+// unready returns the condition Ready of an object that cannot be managed.
 func unready(err error) xpv2.Condition {
 	if p := (problemError{}); errors.As(err, &p) {
 		return kind.Ready(p.Problem)
@@ -55,7 +55,7 @@ func unready(err error) xpv2.Condition {
 	return xpv2.Unavailable().WithMessage(err.Error())
 }
 
-// Observe finds the object, decides whose it is, and compares it with the spec.
+// Observe finds the object, determines who owns it, and compares it with the spec.
 func (e *external[P, O]) Observe(ctx context.Context, mg Resource[P, O]) (managed.ExternalObservation, error) {
 	if e.to == nil {
 		return managed.ExternalObservation{}, nil
@@ -81,7 +81,7 @@ func (e *external[P, O]) observe(ctx context.Context, mg Resource[P, O]) (manage
 	case e.nodeGone && !meta.WasDeleted(mg):
 		return managed.ExternalObservation{}, errors.Errorf("node %q does not exist: delete this resource, and create one for another node", e.in(mg).Node)
 	case e.nodeGone:
-		return managed.ExternalObservation{}, nil // It went with its node, staged or not.
+		return managed.ExternalObservation{}, nil // It was deleted with its node, staged or not.
 	case e.seen == nil:
 		return e.absent(ctx, mg)
 	}
@@ -96,8 +96,7 @@ func (e *external[P, O]) observe(ctx context.Context, mg Resource[P, O]) (manage
 	return e.compare(ctx, mg, problem)
 }
 
-// setName decides on the name of the object: the external name, or else what the spec
-// says, which is the name of the resource by default.
+// setName determines the name of the object: the external name, or the name in the spec, which defaults to the name of the resource.
 func (e *external[P, O]) setName(mg Resource[P, O]) error {
 	e.name = meta.GetExternalName(mg)
 	declared := e.table.Name(mg.Parameters())
@@ -119,8 +118,8 @@ func (e *external[P, O]) setName(mg Resource[P, O]) error {
 	return nil
 }
 
-// owned returns the name of the object that is this resource's own; empty while none is known to be. A resource that an earlier version has managed has no
-// annotation for it yet: its status tells, if it was noted where the object is.
+// owned returns the name of the object that belongs to this resource, or an empty name if none is known to. A resource that was managed by an earlier
+// version has no annotation for it yet. Its status then has the name, if the cluster was recorded.
 func (e *external[P, O]) owned(mg Resource[P, O]) string {
 	a := mg.GetAnnotations()
 	if a[kind.AnnotationOwned] == "" && a[kind.AnnotationCluster] != "" {
@@ -129,8 +128,7 @@ func (e *external[P, O]) owned(mg Resource[P, O]) string {
 	return a[kind.AnnotationOwned]
 }
 
-// checkCluster returns an error if the connection leads to another cluster than the one in
-// which the object is.
+// checkCluster returns an error if the connection leads to another cluster than the one with the object.
 func (e *external[P, O]) checkCluster(ctx context.Context, mg Resource[P, O]) error {
 	name, err := e.to.Inventory.ClusterName(ctx)
 	if proxmox.IsAuthorization(err) {
@@ -146,11 +144,10 @@ func (e *external[P, O]) checkCluster(ctx context.Context, mg Resource[P, O]) er
 	return nil
 }
 
-// find finds the object in the list of the collection. That it is not there is believed of a
-// list that was read now, and if the user may see it.
+// find finds the object in the list of the collection. Its absence counts only in a list that was just read, and if the user may see the object.
 func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool) error {
 	if meta.WasDeleted(mg) && mg.GetAnnotations()[kind.AnnotationRemoved] == e.name {
-		return nil // What has the name now is another one.
+		return nil // The object that has the name now is another one.
 	}
 	if !fresh {
 		if err := e.read(ctx, mg, knownFor); err != nil || e.seen != nil || e.nodeGone {
@@ -163,10 +160,10 @@ func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool
 	return e.permit(ctx, mg, See)
 }
 
-// knownFor is how old the list of a collection may be that is only looked at.
+// knownFor is how old the list of a collection may be for an observation.
 const knownFor = time.Minute
 
-// read reads the object from a list that is at most so old.
+// read reads the object from a list that is at most maxAge old.
 func (e *external[P, O]) read(ctx context.Context, mg Resource[P, O], maxAge time.Duration) error {
 	e.seen = nil
 	all, err := e.to.Inventory.Objects(ctx, e.in(mg), maxAge)
@@ -183,8 +180,8 @@ func (e *external[P, O]) read(ctx context.Context, mg Resource[P, O], maxAge tim
 	return nil
 }
 
-// lacksNode reports whether the node of the collection is not a member of its cluster, by a status of now that counts: see inventory.QuorateStatus. An
-// object that was never seen in a cluster is also gone if a node in no cluster lacks its node.
+// lacksNode reports whether the node of the collection is not a member of its cluster, according to a current status that counts: see
+// inventory.QuorateStatus. An object that was never seen in a cluster no longer exists either if a standalone node does not have its node.
 func (e *external[P, O]) lacksNode(ctx context.Context, mg Resource[P, O]) bool {
 	node := e.in(mg).Node
 	if node == "" {
@@ -195,8 +192,7 @@ func (e *external[P, O]) lacksNode(ctx context.Context, mg Resource[P, O]) bool 
 	return err == nil && (reason == "" || standalone) && len(s.Nodes) > 0 && !s.HasNode(node)
 }
 
-// absent returns the observation of an object that does not exist. What keeps it from being
-// created is found here, where conditions can show it.
+// absent returns the observation of an object that does not exist. Obstacles to its creation are found here, where conditions can show them.
 func (e *external[P, O]) absent(ctx context.Context, mg Resource[P, O]) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(mg) {
 		removing, err := e.removing(ctx, mg)
@@ -220,7 +216,7 @@ func (e *external[P, O]) absent(ctx context.Context, mg Resource[P, O]) (managed
 	return managed.ExternalObservation{}, nil
 }
 
-// removing reports whether the object is only staged to be removed.
+// removing reports whether the removal of the object is only staged.
 func (e *external[P, O]) removing(ctx context.Context, mg Resource[P, O]) (bool, error) {
 	if e.table.Staged == nil || !kind.MayChange(mg) {
 		return false, nil
@@ -228,11 +224,10 @@ func (e *external[P, O]) removing(ctx context.Context, mg Resource[P, O]) (bool,
 	return e.table.Staged.Removing(ctx, e.view(mg, true))
 }
 
-// claim decides whose the object is. It returns the problem that it is not this
-// resource's own.
+// claim determines whether the object belongs to this resource. If not, it returns that problem.
 func (e *external[P, O]) claim(ctx context.Context, mg Resource[P, O]) (*kind.Problem, error) {
 	if !kind.MayChange(mg) {
-		return nil, nil // It only looks.
+		return nil, nil // The resource only observes.
 	}
 	named := meta.GetExternalName(mg) != ""
 	if !named && !e.created(mg) {
@@ -250,8 +245,7 @@ func (e *external[P, O]) claim(ctx context.Context, mg Resource[P, O]) (*kind.Pr
 	return nil, e.own(ctx, mg, named)
 }
 
-// created reports whether this resource has created the object and lost the answer: the
-// object is exactly as it was to be made.
+// created reports whether this resource has created the object and lost the answer. The object must be exactly as intended.
 func (e *external[P, O]) created(mg resource.Managed) bool {
 	i, ok := kind.IntentOf(mg)
 	if !ok || i.Name != e.name {
@@ -270,12 +264,12 @@ func (e *external[P, O]) created(mg resource.Managed) bool {
 	return true
 }
 
-// implied reports whether Proxmox VE adds an option to what it is asked to create.
+// implied reports whether Proxmox VE adds an option to the object when it creates it.
 func (e *external[P, O]) implied(option string) bool {
 	return slices.Contains(e.table.Implied, option) || slices.Contains(e.table.Computed, option)
 }
 
-// own notes that the object is this resource's own, and where it is.
+// own records that the object belongs to this resource, and where it is.
 func (e *external[P, O]) own(ctx context.Context, mg Resource[P, O], named bool) error {
 	a := mg.GetAnnotations()
 	_, intends := a[kind.AnnotationIntent]
@@ -297,15 +291,15 @@ func (e *external[P, O]) own(ctx context.Context, mg Resource[P, O], named bool)
 	return nil
 }
 
-// managedBefore reports whether the object was this resource's own before it has all annotations about that: an earlier version has noted nothing on a
-// node in no cluster.
+// managedBefore reports whether the object belonged to this resource before it had all annotations about that. An earlier version recorded nothing
+// for a standalone node.
 func (e *external[P, O]) managedBefore(mg Resource[P, O]) bool {
 	a, common := mg.GetAnnotations(), mg.Observation().Common()
 	refused := slices.Contains([]xpv2.ConditionReason{kind.ReasonAlreadyExists, kind.ReasonOwnershipConflict}, mg.GetCondition(xpv2.TypeReady).Reason)
 	return a[kind.AnnotationCluster] != "" || a[kind.AnnotationOwned] != "" || common.Cluster == "" && common.Name != "" && !refused
 }
 
-// ownAnnotations returns the annotations of a resource whose own the object is.
+// ownAnnotations returns the annotations of a resource to which the object belongs.
 func (e *external[P, O]) ownAnnotations(mg Resource[P, O], further map[string]string) map[string]string {
 	all := maps.Clone(further)
 	if all == nil {
@@ -318,8 +312,7 @@ func (e *external[P, O]) ownAnnotations(mg Resource[P, O], further map[string]st
 	return all
 }
 
-// olderClaim returns the name of an older resource that has the object, or that is to
-// create it.
+// olderClaim returns the name of an older resource that has the object, or is to create it.
 func (e *external[P, O]) olderClaim(ctx context.Context, mg Resource[P, O], creating bool) (string, error) {
 	if !kind.MayChange(mg) {
 		return "", nil
@@ -332,8 +325,7 @@ func (e *external[P, O]) olderClaim(ctx context.Context, mg Resource[P, O], crea
 	return strings.TrimPrefix(name, "/"), err
 }
 
-// claims reports whether another resource has an object of this name or, while that is to
-// be created, would create it.
+// claims reports whether another resource has an object of this name or, if it is yet to be created, would create it.
 func (e *external[P, O]) claims(other Resource[P, O], creating bool) bool {
 	if name := meta.GetExternalName(other); name != "" || !creating {
 		return name == e.name
@@ -344,8 +336,7 @@ func (e *external[P, O]) claims(other Resource[P, O], creating bool) bool {
 	return other.GetName() == e.name
 }
 
-// compare compares the object with the spec. What may be out of date is read again before it is
-// found to differ, or if its kind is unsure.
+// compare compares the object with the spec. If cached data shows a difference, or the kind is unsure, the object is read again first.
 func (e *external[P, O]) compare(ctx context.Context, mg Resource[P, O], problem *kind.Problem) (managed.ExternalObservation, error) {
 	err := e.makePlan(ctx, mg, false)
 	if err == nil && (!e.plan.empty() || e.plan.findings.Unsure) {
@@ -369,7 +360,7 @@ func (e *external[P, O]) compare(ctx context.Context, mg Resource[P, O], problem
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: problem != nil || !e.plan.writes()}, nil
 }
 
-// options returns the options of the object that are set.
+// options returns the options that are set on the object.
 func (e *external[P, O]) options() map[string]string {
 	all := maps.Clone(e.seen.Values)
 	for _, name := range e.table.Computed {
@@ -378,7 +369,7 @@ func (e *external[P, O]) options() map[string]string {
 	return all
 }
 
-// showError shows why the object cannot be looked after.
+// showError shows why the object cannot be managed.
 func (e *external[P, O]) showError(mg Resource[P, O], err error) {
 	if p := (problemError{}); errors.As(err, &p) {
 		e.show(mg, unready(err), kind.UpToDate(nil, p.Problem))
@@ -387,14 +378,14 @@ func (e *external[P, O]) showError(mg Resource[P, O], err error) {
 	e.show(mg, unready(err), unknown(err))
 }
 
-// unknown returns the condition UpToDate of an object that cannot be looked at.
+// unknown returns the condition UpToDate of an object that cannot be observed.
 func unknown(err error) xpv2.Condition {
 	c := kind.UpToDate(nil)
 	c.Status, c.Reason, c.Message = corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error()
 	return c
 }
 
-// show shows the conditions, with an event if the resource is ready now, or is not any more.
+// show sets the conditions, and records an event if the resource becomes ready or is no longer ready.
 func (e *external[P, O]) show(mg Resource[P, O], ready, upToDate xpv2.Condition) {
 	before := mg.GetCondition(xpv2.TypeReady)
 	mg.SetConditions(ready.WithObservedGeneration(mg.GetGeneration()), upToDate.WithObservedGeneration(mg.GetGeneration()))

@@ -34,10 +34,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
-// ReasonImmutable means that the spec asks for something that cannot change.
+// ReasonImmutable means that the spec requires a change that is not possible.
 const ReasonImmutable xpv2.ConditionReason = "Immutable"
 
-// A plan is what is to be done to an object.
+// A plan lists the changes that an object needs.
 type plan struct {
 	change     proxmox.Change
 	secrets    []secretValue // to be written
@@ -64,12 +64,12 @@ func (p plan) split() (written, stays []v1alpha1.OptionDifference) {
 	return written, stays
 }
 
-// writes reports whether there is something to write.
+// writes reports whether the plan writes anything.
 func (p plan) writes() bool {
 	return !p.change.Empty() || len(p.secrets) > 0 || p.findings.Apply != nil
 }
 
-// tellChanges tells of changes that were made, from what to what, in an event for each.
+// tellChanges records an event for each change that was made, with the old and the new value.
 func tellChanges(r event.Recorder, mg resource.Managed, reason event.Reason, done string, all []v1alpha1.OptionDifference) {
 	for _, d := range all {
 		for _, line := range kind.Changes(d.Option, d.Current, d.Desired) {
@@ -101,7 +101,7 @@ func (e *external[P, O]) makePlan(ctx context.Context, mg Resource[P, O], fresh 
 	return e.planFindings(ctx, mg, fresh)
 }
 
-// declare returns the options that the spec declares, those of other resources too.
+// declare returns the options that the spec declares, including those that come from other resources.
 func (e *external[P, O]) declare(ctx context.Context, mg Resource[P, O], fresh bool) (settings.Declared, error) {
 	declared := e.table.Declare(mg.Parameters())
 	if e.table.Resolve == nil {
@@ -124,7 +124,7 @@ func (e *external[P, O]) planSecrets(ctx context.Context, mg Resource[P, O]) err
 	return nil
 }
 
-// planFindings adds what the kind sees beside the options.
+// planFindings adds what the kind observes in addition to the options.
 func (e *external[P, O]) planFindings(ctx context.Context, mg Resource[P, O], fresh bool) error {
 	if e.table.Inspect == nil {
 		return nil
@@ -139,8 +139,7 @@ func (e *external[P, O]) planFindings(ctx context.Context, mg Resource[P, O], fr
 	return f.Rejected
 }
 
-// withoutFixed returns the change without the options that cannot change, which are noted with a problem that
-// names them.
+// withoutFixed returns the change without the options that cannot change. It records those with a problem that names them.
 func (e *external[P, O]) withoutFixed(mg Resource[P, O], c proxmox.Change, d settings.Declared) proxmox.Change {
 	if e.seen == nil || e.table.Fixed == nil {
 		return c
@@ -172,8 +171,7 @@ func (e *external[P, O]) permit(ctx context.Context, mg Resource[P, O], v Verb, 
 	return kind.CheckPrivileges(ctx, e.to.Client, string(v)+" "+e.table.Collection.Noun+" "+e.name, needed...)
 }
 
-// stillThere returns an error unless the connection leads to the cluster in which the
-// object is, which is asked now.
+// stillThere returns an error unless a request sent now confirms that the connection leads to the cluster with the object.
 func (e *external[P, O]) stillThere(ctx context.Context, mg Resource[P, O]) error {
 	in := mg.GetAnnotations()[kind.AnnotationCluster]
 	if in == "" {

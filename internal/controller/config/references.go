@@ -32,10 +32,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
-// Referenced returns the external names of the resources of a kind that references and a
-// selector mean, sorted, and the names of those that have none in this cluster yet. Other than what is
-// resolved once and written into the spec, they follow what they refer to: the VM of a
-// Machine may be another one tomorrow.
+// Referenced returns the external names of the resources of a kind that references and a selector select, sorted, and the names of those that have
+// none in this cluster yet. Unlike references that are resolved once and written into the spec, they follow the referenced resources: a Machine may
+// have another VM tomorrow.
 func (v View[P, O]) Referenced(ctx context.Context, of string, refs []v1alpha1.Reference, s *v1alpha1.Selector) (names, pending []string, err error) {
 	if len(refs) == 0 && s == nil {
 		return nil, nil, nil
@@ -64,8 +63,7 @@ func (v View[P, O]) Referenced(ctx context.Context, of string, refs []v1alpha1.R
 	return slices.Compact(names), slices.Compact(pending), nil
 }
 
-// list lists the resources of a kind in the scope and namespace of the resource, but for those
-// that are being deleted.
+// list lists the resources of a kind in the scope and namespace of the resource, except those that are being deleted.
 func (v View[P, O]) list(ctx context.Context, of string) ([]resource.Managed, error) {
 	empty := v.Scope.Identity(of).List
 	if empty == nil {
@@ -82,8 +80,8 @@ type machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// standsFor returns the name or VMID of what a resource stands for; empty for none yet. The external name of a Machine is
-// there before its VM is proven to be its own, and users write it: only the status tells.
+// standsFor returns the name or VMID of the object that a resource stands for, or an empty name if there is none yet. For a Machine, only the status
+// is used. The external name can be set before the VM is proven to belong to the Machine, and users can write it.
 func standsFor(mg resource.Managed) string {
 	m, ok := mg.(machine)
 	switch {
@@ -100,11 +98,11 @@ type MachineVM struct {
 	// Machine is its name.
 	Machine string
 
-	// Created is when the call was noted that has created the VM; zero for one that was adopted.
+	// Created is when the call that has created the VM was recorded; zero for an adopted VM.
 	Created time.Time
 }
 
-// MachineVMs returns the VMs by VMID that the Machines in the scope and namespace of the resource have in its cluster.
+// MachineVMs returns the VMs, by VMID, of the Machines in the scope and namespace of the resource that are in its cluster.
 func (v View[P, O]) MachineVMs(ctx context.Context) (map[int]MachineVM, error) {
 	all, err := v.list(ctx, "Machine")
 	if err != nil {
@@ -119,8 +117,7 @@ func (v View[P, O]) MachineVMs(ctx context.Context) (map[int]MachineVM, error) {
 	return vms, nil
 }
 
-// inOtherCluster reports whether a resource is known to stand for something in another cluster,
-// where its VMID or its name means something else.
+// inOtherCluster reports whether a resource is known to stand for an object in another cluster, where its VMID or name refers to a different object.
 func (v View[P, O]) inOtherCluster(mg resource.Managed) bool {
 	in := mg.GetAnnotations()[kind.AnnotationCluster]
 	if m, ok := mg.(machine); ok {
@@ -130,7 +127,7 @@ func (v View[P, O]) inOtherCluster(mg resource.Managed) bool {
 	return in != "" && own != "" && in != own
 }
 
-// means reports whether one of the references or the selector means a resource.
+// means reports whether one of the references or the selector selects a resource.
 func (v View[P, O]) means(mg resource.Managed, refs []v1alpha1.Reference, s *v1alpha1.Selector) bool {
 	if named(mg, refs) {
 		return true

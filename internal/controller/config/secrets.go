@@ -30,25 +30,23 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Secret is an option that Proxmox VE takes and never shows. Whether it differs cannot
-// be seen. It is written when the object is created, and again when the Kubernetes Secret
-// has changed since.
+// A Secret is an option that Proxmox VE accepts but never shows, so that a difference cannot be seen. It is written when the object is created, and
+// again whenever the Kubernetes Secret has changed.
 type Secret[P any] struct {
 	// Option by its PVE name.
 	Option string
 
-	// Ref returns where the value is, or nil.
+	// Ref returns the reference to the value, or nil.
 	Ref func(*P) *v1alpha1.SecretKeyReference
 }
 
-// annotationSecret is the beginning of the annotations that name the version of a
-// Kubernetes Secret that was written last, one for each option.
+// annotationSecret is the prefix of the annotations that name the version of a Kubernetes Secret that was written last, one for each option.
 const annotationSecret = "secret.proxmox.vitistack.io/" //nolint:gosec // It is no secret.
 
-// hidden stands for a secret.
+// hidden is shown in place of a secret.
 const hidden = "********"
 
-// A secretValue is a secret as it is in Kubernetes now.
+// A secretValue is the present value of a secret in Kubernetes.
 type secretValue struct {
 	option, value, version string
 }
@@ -57,8 +55,8 @@ func (s secretValue) difference() v1alpha1.OptionDifference {
 	return v1alpha1.OptionDifference{Option: s.option, Current: hidden, Desired: hidden}
 }
 
-// ReadSecret reads a key of a Secret that a resource refers to, with the version of the
-// Secret. A namespaced resource reads its own namespace only.
+// ReadSecret reads a key of a Secret that a resource refers to, and returns the version of the Secret too. A namespaced resource reads only Secrets
+// of its namespace.
 func ReadSecret(ctx context.Context, kube client.Reader, mg resource.Managed, ref v1alpha1.SecretKeyReference) (value, version string, err error) {
 	key := client.ObjectKey{Namespace: mg.GetNamespace(), Name: ref.Name}
 	if key.Namespace == "" {
@@ -95,7 +93,7 @@ func (e *external[P, O]) allSecrets(ctx context.Context, mg Resource[P, O]) ([]s
 	return all, nil
 }
 
-// newSecrets returns those that are not known to have been written.
+// newSecrets returns the secrets that are not known to have been written.
 func (e *external[P, O]) newSecrets(ctx context.Context, mg Resource[P, O]) ([]secretValue, error) {
 	all, err := e.allSecrets(ctx, mg)
 	var changed []secretValue
@@ -107,9 +105,8 @@ func (e *external[P, O]) newSecrets(ctx context.Context, mg Resource[P, O]) ([]s
 	return changed, err
 }
 
-// secretVersions returns the annotations for the secrets of an object that is adopted:
-// adoption takes them to be as the spec says, since it writes nothing. For an object that
-// was created they are unknown, so that its secrets are written once more.
+// secretVersions returns the annotations for the secrets of an adopted object. Adoption writes nothing, and therefore assumes that they match the
+// spec. For a created object they are unknown, so its secrets are written once more.
 func (e *external[P, O]) secretVersions(ctx context.Context, mg Resource[P, O], adopted bool) (map[string]string, error) {
 	if !adopted {
 		return nil, nil

@@ -35,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Setup returns what adds a controller of the kind in one scope to the manager.
+// Setup returns a function that adds a controller of the kind in one scope to the manager.
 func Setup[P any, O Observation](t Table[P, O]) func(ctrl.Manager, kind.Options, kind.Scope) error {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity(t.Kind)
@@ -44,10 +44,10 @@ func Setup[P any, O Observation](t Table[P, O]) func(ctrl.Manager, kind.Options,
 	}
 }
 
-// soon is when to look again at what is not ready.
+// soon is the poll interval of a resource that is not ready.
 const soon = 10 * time.Second
 
-// pollInterval has what is not ready looked at sooner.
+// pollInterval shortens the poll interval of a resource that is not ready.
 func pollInterval(mg resource.Managed, d time.Duration) time.Duration {
 	if mg.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue {
 		return d
@@ -55,7 +55,7 @@ func pollInterval(mg resource.Managed, d time.Duration) time.Duration {
 	return min(d, soon)
 }
 
-// An env is what all reconciles of a kind share.
+// An env holds what all reconciles of a kind share.
 type env struct {
 	kube        client.Client
 	scope       kind.Scope
@@ -87,15 +87,14 @@ func newEnv(mgr ctrl.Manager, o kind.Options, s kind.Scope, id kind.Identity) en
 	}
 }
 
-// A connector makes the external of each reconcile.
+// A connector creates the external client of each reconcile.
 type connector[P any, O Observation] struct {
 	env
 
 	table Table[P, O]
 }
 
-// Connect connects to the cluster of the resource. One that is deleted and has never made anything
-// needs no connection.
+// Connect connects to the cluster of the resource. A resource that is being deleted and has never created anything needs no connection.
 func (c *connector[P, O]) Connect(ctx context.Context, mg Resource[P, O]) (managed.TypedExternalClient[Resource[P, O]], error) {
 	e := &external[P, O]{env: c.env, table: c.table}
 	if _, intends := kind.IntentOf(mg); meta.WasDeleted(mg) && !intends && meta.GetExternalName(mg) == "" {
@@ -110,18 +109,18 @@ func (c *connector[P, O]) Connect(ctx context.Context, mg Resource[P, O]) (manag
 	return e, nil
 }
 
-// An external looks after one object during one reconcile.
+// An external manages one object during one reconcile.
 type external[P any, O Observation] struct {
 	env
 
 	table Table[P, O]
 	to    *connect.Connection // Nil if nothing will be asked.
 
-	// What Observe has found: the name of the object, and what is to be done to it.
+	// The results of Observe: the name of the object, and the changes to make.
 	name string
 	seen *proxmox.Object // Nil if there is none.
 
-	// nodeGone is true if the object is one of a node that is no member of the cluster.
+	// nodeGone is true if the object belongs to a node that is not a member of the cluster.
 	nodeGone bool
 
 	plan plan
@@ -153,8 +152,8 @@ func (e *external[P, O]) in(mg Resource[P, O]) proxmox.Collection {
 // Disconnect does nothing: connections are shared.
 func (e *external[P, O]) Disconnect(context.Context) error { return nil }
 
-// sameCluster returns a function that reports whether another resource is of the same
-// cluster: by the names of the clusters, or else by the endpoints of its configuration.
+// sameCluster returns a function that reports whether another resource is in the same cluster: by the names of the clusters, or by the endpoints of
+// its configuration if these are unknown.
 func (e *external[P, O]) sameCluster(ctx context.Context, mg resource.Managed) func(resource.Managed) bool {
 	shares := e.connections.Sharing(ctx, e.to.Config.Endpoints)
 	own := mg.GetAnnotations()[kind.AnnotationCluster]

@@ -35,111 +35,107 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
-// A Singular resource stands for something of which there is exactly one.
+// A Singular resource stands for an object of which there is exactly one.
 type Singular[O any] interface {
 	resource.Managed
 
 	Observation() *O
 }
 
-// A Singleton describes a kind whose resources each stand for something that Proxmox VE has
-// by itself, such as a node. Nothing is ever created or removed: it is looked at, and the
-// settings that a spec declares are kept. R are the resources, S is what is seen of one, and
-// O what its status shows. What is optional may be nil.
+// A Singleton describes a kind whose resources each stand for an object that Proxmox VE itself provides, such as a node. Nothing is ever created or
+// removed: the object is observed, and the settings that a spec declares are maintained. R is the type of the resources, S the type of the observed
+// state, and O the type of what the status shows. Optional fields may be nil.
 type Singleton[R Singular[O], S, O any] struct {
 	// Kind of the resources, such as ProxmoxNode.
 	Kind string
 
-	// Initialize writes down in the Kubernetes API what a resource stands for. Optional.
+	// Initialize records in the Kubernetes API what a resource stands for. Optional.
 	Initialize func(context.Context, Access, R) error
 
 	// Via returns the resource whose provider configuration leads to the cluster. Optional:
 	// the resource itself by default.
 	Via func(context.Context, Access, R) (resource.Managed, error)
 
-	// Look at it. Without it there is nothing: a Rejection says why, and any other error is
-	// that it cannot be reached.
+	// Look reads the object. If the object does not exist, it returns a Rejection that explains why. Any other error means that the object cannot be
+	// reached.
 	Look func(context.Context, Access, R) (S, error)
 
-	// Identify makes sure that this is what the resource has stood for so far: if not, it
-	// returns a Rejection.
+	// Identify checks that this is the object that the resource has stood for so far. If not, it returns a Rejection.
 	Identify func(context.Context, Access, R, S) error
 
-	// StillThere is Identify for what is about to be changed, which is asked now. Optional.
+	// StillThere is Identify with a request sent now, for an object that is about to be changed. Optional.
 	StillThere func(context.Context, Access, R) error
 
 	// Observe returns what the status shows, given what it showed before.
 	Observe func(seen S, before O) O
 
-	// Status returns what every kind has in its status.
+	// Status returns the fields that every kind has in its status.
 	Status func(*O) Status
 
-	// WithoutUsage returns a copy without what changes all the time.
+	// WithoutUsage returns a copy without the parts that change all the time.
 	WithoutUsage func(*O) O
 
-	// Problems that keep the resource from being ready, once the status shows what is seen.
+	// Problems returns the problems that keep the resource from being ready, after the status was set.
 	Problems func(R, S) []kind.Problem
 
 	// Hold reports whether Proxmox VE could not change anything now. Optional.
 	Hold func(S) bool
 
-	// Settings that a spec may declare, each with those that are read and written with them.
+	// Settings that a spec may declare, in groups that are read and written together.
 	Settings []Settings[R, S]
 
-	// Overlaps reports whether a resource and an older one must not both change things.
+	// Overlaps reports whether a resource and an older one must not both make changes.
 	Overlaps func(one, older R) bool
 
-	// Words of messages.
+	// Words used in messages.
 	Words Words
 
-	// Unreachable is told of a resource that cannot be looked at, and Gone of one that is not
-	// looked at any more. Optional.
+	// Unreachable is called for a resource that cannot be observed, and Gone for one that is no longer observed. Optional.
 	Unreachable, Gone func(Access, R)
 }
 
-// Settings are read and written together.
+// Settings is a group of settings that are read and written together.
 type Settings[R, S any] struct {
 	// Declare returns the settings that a spec declares. If there are none, Proxmox VE is
 	// not asked.
 	Declare func(context.Context, Access, R, S) (settings.Declared, error)
 
-	// Undeclare returns those to reset before the resource goes. Optional.
+	// Undeclare returns the settings to reset before the resource is deleted. Optional.
 	Undeclare func(R) settings.Declared
 
-	// Read the settings: as they are now for a fresh look, and else as they were not long ago.
+	// Read reads the settings: their current values if Access.Fresh is set, and recent ones otherwise.
 	Read func(context.Context, Access, R) (proxmox.Settings, error)
 
-	// Write a change to the settings that were read.
+	// Write applies a change to the settings that were read.
 	Write func(context.Context, Access, R, proxmox.Settings, proxmox.Change) error
 }
 
-// Status is what the status of every Singleton has.
+// Status has the fields that the status of every Singleton has.
 type Status struct {
 	Ready      *bool
 	Difference *[]v1alpha1.OptionDifference
 
-	// At is when it was last looked at.
+	// At is the time of the last observation.
 	At **metav1.Time
 }
 
-// Words of a Singleton.
+// Words are the texts of a Singleton.
 type Words struct {
-	// Well is what an event says when the resource becomes ready.
+	// Well is the message of the event that reports that the resource has become ready.
 	Well string
 
-	// Claims is what an older resource does, so that this one changes nothing.
+	// Claims describes what an older resource does, because of which this one changes nothing.
 	Claims string
 
-	// Changed is the reason of events of changes, of which Set and Reset are the beginnings.
+	// Changed is the reason of events for changes. Set and Reset are the beginnings of their messages.
 	Changed    event.Reason
 	Set, Reset string
 }
 
-// ReasonConflict means that an older resource manages the same, or that the connection leads
-// somewhere else than before.
+// ReasonConflict means that an older resource manages the same object, or that the connection leads to another one than before.
 const ReasonConflict xpv2.ConditionReason = "Conflict"
 
-// SetupSingleton returns what adds a controller of the kind in one scope to the manager.
+// SetupSingleton returns a function that adds a controller of the kind in one scope to the manager.
 func SetupSingleton[R Singular[O], S, O any](t Singleton[R, S, O]) func(ctrl.Manager, kind.Options, kind.Scope) error {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity(t.Kind)
@@ -152,7 +148,7 @@ func SetupSingleton[R Singular[O], S, O any](t Singleton[R, S, O]) func(ctrl.Man
 	}
 }
 
-// A singletonConnector makes the external of each reconcile.
+// A singletonConnector creates the external client of each reconcile.
 type singletonConnector[R Singular[O], S, O any] struct {
 	env
 
@@ -180,8 +176,7 @@ func (c *singletonConnector[R, S, O]) Connect(ctx context.Context, r R) (managed
 	return e, nil
 }
 
-// Conflict returns the problem that an older resource of another scope, namespace or name
-// manages the same.
+// Conflict returns the problem that an older resource of another scope, namespace or name manages the same object.
 func (t Singleton[R, S, O]) Conflict(ctx context.Context, all kind.Conflicts, r R) (*kind.Problem, error) {
 	if !kind.Manages(r) {
 		return nil, nil

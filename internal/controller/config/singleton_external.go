@@ -38,14 +38,14 @@ import (
 // statusInterval is how old amounts and times in a status may be.
 const statusInterval = time.Minute
 
-// A singleton looks after something that Proxmox VE has by itself during one reconcile.
+// A singleton manages an object that Proxmox VE itself provides during one reconcile.
 type singleton[R Singular[O], S, O any] struct {
 	env
 
 	table Singleton[R, S, O]
-	to    Access // Without a Client if nothing will be asked.
+	to    Access // It has no Client if nothing will be asked.
 
-	// What Observe has found to be done.
+	// The changes that Observe has found to be needed.
 	edits      []edit[R, S]
 	difference []v1alpha1.OptionDifference
 }
@@ -74,7 +74,7 @@ func (e *singleton[R, S, O]) connect(ctx context.Context, r R) error {
 	return nil
 }
 
-// Observe looks at it, and compares its settings with those declared.
+// Observe reads the object, and compares its settings with those declared.
 func (e *singleton[R, S, O]) Observe(ctx context.Context, r R) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(r) {
 		return e.leaving(ctx, r)
@@ -98,7 +98,7 @@ func (e *singleton[R, S, O]) Observe(ctx context.Context, r R) (managed.External
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: len(e.edits) == 0 || held}, failed
 }
 
-// look looks at what the resource stands for, if it is that still.
+// look reads the object that the resource stands for, and checks that it still is the same.
 func (e *singleton[R, S, O]) look(ctx context.Context, r R) (S, error) {
 	seen, err := e.table.Look(ctx, e.to, r)
 	if err != nil {
@@ -112,8 +112,7 @@ func (e *singleton[R, S, O]) look(ctx context.Context, r R) (S, error) {
 	return seen, err
 }
 
-// compare compares the settings with those declared. What may be out of date is read again before it
-// is found to differ.
+// compare compares the settings with those declared. If cached values differ, they are read again first.
 func (e *singleton[R, S, O]) compare(ctx context.Context, r R, seen S) error {
 	all := make([]settings.Declared, len(e.table.Settings))
 	for i, s := range e.table.Settings {
@@ -130,7 +129,7 @@ func (e *singleton[R, S, O]) compare(ctx context.Context, r R, seen S) error {
 	return nil
 }
 
-// plan plans what is to be done to settings, given those declared in the order of the table.
+// plan plans the changes to settings, given those declared in the order of the table.
 func (e *singleton[R, S, O]) plan(
 	ctx context.Context, r R, fresh bool, all []settings.Declared, by func(settings.Declared, proxmox.Settings) (proxmox.Change, error),
 ) error {
@@ -157,8 +156,7 @@ func (e *singleton[R, S, O]) plan(
 	return nil
 }
 
-// settle writes what is seen into the status. What changes all the time alone does not change
-// it before the interval is over.
+// settle writes the observed state into the status. If only usage has changed, the status is not changed before the interval is over.
 func (e *singleton[R, S, O]) settle(r R, seen S) {
 	o := r.Observation()
 	now, shown := e.table.Observe(seen, *o), e.table.Status(o)
@@ -172,7 +170,7 @@ func (e *singleton[R, S, O]) settle(r R, seen S) {
 	*shown.At = &metav1.Time{Time: e.now().Truncate(time.Second)}
 }
 
-// withoutUsage returns an observation without what changes all the time.
+// withoutUsage returns an observation without the parts that change all the time.
 func (e *singleton[R, S, O]) withoutUsage(o *O) O {
 	c := e.table.WithoutUsage(o)
 	s := e.table.Status(&c)
@@ -180,13 +178,12 @@ func (e *singleton[R, S, O]) withoutUsage(o *O) O {
 	return c
 }
 
-// Create does nothing: what does not exist is an error of Observe.
+// Create does nothing. If the object does not exist, Observe returns an error.
 func (e *singleton[R, S, O]) Create(context.Context, R) (managed.ExternalCreation, error) {
 	return managed.ExternalCreation{}, errors.New("a " + e.table.Kind + " represents an object that already exists in Proxmox VE: it cannot be created")
 }
 
-// Update changes the settings that Observe found to differ, if they are still those of the
-// same.
+// Update changes the settings that Observe found to differ, if the object is still the same.
 func (e *singleton[R, S, O]) Update(ctx context.Context, r R) (managed.ExternalUpdate, error) {
 	if err := e.stillThere(ctx, r); err != nil {
 		return managed.ExternalUpdate{}, err
@@ -205,7 +202,7 @@ func (e *singleton[R, S, O]) stillThere(ctx context.Context, r R) error {
 	return e.table.StillThere(ctx, e.to, r)
 }
 
-// carryOut carries out the plan. What was done before an error is found done the next time.
+// carryOut carries out the plan. If it fails halfway, the next reconcile finds the completed part done.
 func (e *singleton[R, S, O]) carryOut(ctx context.Context, r R, done string) error {
 	for _, d := range e.edits {
 		if err := d.of.Write(ctx, e.to, r, d.seen, d.change); err != nil {
@@ -216,7 +213,7 @@ func (e *singleton[R, S, O]) carryOut(ctx context.Context, r R, done string) err
 	return nil
 }
 
-// leaving reports whether something is left to reset before the resource goes.
+// leaving reports whether settings are left to reset before the resource is deleted.
 func (e *singleton[R, S, O]) leaving(ctx context.Context, r R) (managed.ExternalObservation, error) {
 	if e.to.Client != nil {
 		if err := e.findReset(ctx, r); err != nil {
@@ -232,8 +229,8 @@ func (e *singleton[R, S, O]) leaving(ctx context.Context, r R) (managed.External
 	return managed.ExternalObservation{}, nil
 }
 
-// findReset finds what there is to reset. What an older resource manages stays, and so does
-// what the connection leads to instead.
+// findReset finds the settings to reset. Settings that an older resource manages stay, and so do those of another object that the connection leads
+// to.
 func (e *singleton[R, S, O]) findReset(ctx context.Context, r R) error {
 	conflict, err := e.table.Conflict(ctx, e.conflicts, r)
 	if conflict != nil || err != nil {
@@ -260,7 +257,7 @@ func (e *singleton[R, S, O]) undeclared(r R) []settings.Declared {
 	return all
 }
 
-// Delete resets the settings. What they are of stays.
+// Delete resets the settings. The object stays.
 func (e *singleton[R, S, O]) Delete(ctx context.Context, r R) (managed.ExternalDelete, error) {
 	r.SetConditions(xpv2.Deleting())
 	return managed.ExternalDelete{}, e.carryOut(ctx, r, e.table.Words.Reset)
@@ -269,7 +266,7 @@ func (e *singleton[R, S, O]) Delete(ctx context.Context, r R) (managed.ExternalD
 // Disconnect does nothing: connections are shared.
 func (e *singleton[R, S, O]) Disconnect(context.Context) error { return nil }
 
-// unreachable shows what cannot be looked at.
+// unreachable shows that the object cannot be observed.
 func (e *singleton[R, S, O]) unreachable(r R, err error) {
 	if e.table.Unreachable != nil {
 		e.table.Unreachable(e.to, r)
@@ -277,8 +274,8 @@ func (e *singleton[R, S, O]) unreachable(r R, err error) {
 	e.show(r, unready(err), nil)
 }
 
-// show shows whether the resource is ready, with an event if that is new, and up to date: not while
-// it differs from the spec, or cannot be changed for an error.
+// show shows whether the resource is ready, with an event if that is new, and whether it is up to date. It is not while it differs from the spec, or
+// cannot be changed because of an error.
 func (e *singleton[R, S, O]) show(r R, ready xpv2.Condition, err error) {
 	before, status := r.GetCondition(xpv2.TypeReady), e.table.Status(r.Observation())
 	*status.Ready = ready.Status == corev1.ConditionTrue

@@ -93,7 +93,7 @@ type heard []string
 func (h *heard) Event(_ runtime.Object, e event.Event)      { *h = append(*h, e.Message) }
 func (h *heard) WithAnnotations(_ ...string) event.Recorder { return h }
 
-// TestTellChanges has each change of options told, from what to what.
+// TestTellChanges checks that an event reports each change of options, with the old and the new value.
 func TestTellChanges(t *testing.T) {
 	var h heard
 	tellChanges(&h, &thing{}, "ChangedOptions", "set: ", []v1alpha1.OptionDifference{

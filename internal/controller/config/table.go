@@ -14,16 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package config is an engine for kinds whose resources each stand for a configuration
-// object of Proxmox VE: something with a name and options in a collection, such as a pool
-// or a storage. A kind is a Table. The engine lists the collection once for all
-// resources, creates, changes and removes objects, and keeps the rules that hold for
-// every kind: whose an object is, that only declared options are managed, that nothing in
-// use is removed, and that a death of the provider at any point leaves one object.
+// Package config is an engine for kinds whose resources each stand for a configuration object of Proxmox VE: an object with a name and options in a
+// collection, such as a pool or a storage. A Table describes a kind. The engine lists the collection once for all resources, and creates, changes and
+// removes objects. It enforces the rules that hold for every kind: an object belongs to one resource, only declared options are managed, an object in
+// use is not removed, and one object remains if the provider is killed at any point.
 //
-// The files follow a reconcile: setup.go connects, observe.go finds the object and whose
-// it is, plan.go compares it with the spec, and change.go creates, changes and removes
-// it. secrets.go has the options that Proxmox VE never shows.
+// The files follow a reconcile. setup.go connects, observe.go finds the object and its owner, plan.go compares it with the spec, and change.go
+// creates, changes and removes it. secrets.go handles the options that Proxmox VE never shows.
 package config
 
 import (
@@ -41,7 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
-// An Observation is what is seen of an object, a part of which all kinds have.
+// An Observation is the observed state of an object, a part of which all kinds share.
 type Observation interface {
 	Common() *v1alpha1.ObjectObservation
 }
@@ -54,7 +51,7 @@ type Resource[P any, O Observation] interface {
 	Observation() O
 }
 
-// A Verb is something that is done to an object.
+// A Verb is an operation on an object.
 type Verb string
 
 // Verbs.
@@ -65,45 +62,41 @@ const (
 	Delete Verb = "delete"
 )
 
-// A Table describes a kind. What is optional may be nil.
+// A Table describes a kind. Optional fields may be nil.
 type Table[P any, O Observation] struct {
 	// Kind of the resources, such as Pool.
 	Kind string
 
-	// Collection in which the objects are.
+	// Collection that contains the objects.
 	Collection proxmox.Collection
 
-	// In returns the collection of a resource, for a kind whose objects are in a
-	// collection of each node. Of Collection only the noun counts then. Optional.
+	// In returns the collection of a resource, for a kind whose objects are in a collection of each node. Only the noun of Collection is then used.
+	// Optional.
 	In func(*P) proxmox.Collection
 
-	// Name returns the name that a spec gives the object. Nil stands for the name of
-	// the resource.
+	// Name returns the name that a spec gives the object. If it is nil, the object has the name of the resource.
 	Name func(*P) *string
 
-	// Declare returns the options that a spec declares: each is written and compared
-	// by the same entry.
+	// Declare returns the options that a spec declares. One entry serves to write and to compare each option.
 	Declare func(*P) settings.Declared
 
-	// Resolve returns declared options whose values are those of other resources, such as
-	// VMIDs of Machines. Optional.
+	// Resolve returns declared options whose values come from other resources, such as VMIDs of Machines. Optional.
 	Resolve func(context.Context, View[P, O]) (settings.Declared, error)
 
-	// Computed are what Proxmox VE tells beside the options, such as when a job runs next.
-	// They are not shown among the options. Optional.
+	// Computed are values that Proxmox VE reports in addition to the options, such as the next run of a job. They are not shown among the options.
+	// Optional.
 	Computed []string
 
 	// Fixed returns the options that cannot change once the object exists. Optional.
 	Fixed func(*P) []string
 
-	// Implied options are those that Proxmox VE adds to what it is asked to create.
-	// Optional.
+	// Implied are options that Proxmox VE adds to an object when it creates it. Optional.
 	Implied []string
 
 	// Secrets are the options that Proxmox VE never shows. Optional.
 	Secrets []Secret[P]
 
-	// Complete returns a change with what Proxmox VE wants beside what differs. Optional.
+	// Complete returns a change with what Proxmox VE requires in addition to the differences. Optional.
 	Complete func(View[P, O], proxmox.Change) proxmox.Change
 
 	// Staged is set for a kind whose changes wait until they are applied. Optional.
@@ -112,37 +105,34 @@ type Table[P any, O Observation] struct {
 	// Kept reports whether the object stays when the resource is deleted. Optional.
 	Kept func(*P) bool
 
-	// Privileges that a verb needs.
+	// Privileges returns the privileges that a verb needs.
 	Privileges func(v Verb, name string, p *P) []proxmox.Privilege
 
-	// Inspect looks at what the options do not tell, when the object exists and before
-	// it is created. Optional.
+	// Inspect checks what the options do not show, when the object exists and before it is created. Optional.
 	Inspect func(context.Context, View[P, O]) (Findings, error)
 
-	// Users returns who uses the object, each as words for a sentence. An object in
-	// use is not removed. Optional.
+	// Users returns the users of the object, each as words for a sentence. An object in use is not removed. Optional.
 	Users func(context.Context, View[P, O]) ([]string, error)
 
-	// UsersKnown says that Users asks few questions while nothing changes, so that they are looked for again soon, and not with backoff.
+	// UsersKnown is true if Users makes few requests while nothing changes. It is then called again soon, without backoff.
 	UsersKnown bool
 }
 
-// Staged says how changes are staged that wait until they are applied. What applies those of
-// an object that is there is in its Findings.
+// Staged describes how changes are staged that wait until they are applied. For an existing object, Findings contain the function that applies them.
 type Staged[P any, O Observation] struct {
-	// Write makes a change by calling the function that is given.
+	// Write makes a change by calling the given function.
 	Write func(context.Context, View[P, O], Verb, proxmox.Change, func(context.Context) error) error
 
-	// Removing reports whether the object is only staged to be removed.
+	// Removing reports whether the removal of the object is only staged.
 	Removing func(context.Context, View[P, O]) (bool, error)
 
-	// Apply what is staged.
+	// Apply applies the staged changes.
 	Apply func(context.Context, View[P, O]) error
 }
 
 // Access to a cluster.
 type Access struct {
-	// Fresh asks for what is read now: something is about to be changed.
+	// Fresh requires current data, because something is about to be changed.
 	Fresh bool
 
 	// Client of the cluster, its Inventory, and Kube, the Kubernetes API.
@@ -156,11 +146,11 @@ type Access struct {
 	// Metrics of the provider.
 	Metrics *metrics.Metrics
 
-	// Now tells the time.
+	// Now returns the time.
 	Now func() time.Time
 }
 
-// A View is what the functions of a Table may look at.
+// A View is the input of the functions of a Table.
 type View[P any, O Observation] struct {
 	Access
 
@@ -183,8 +173,7 @@ type View[P any, O Observation] struct {
 	SpecCounts func(context.Context) func(resource.Managed) bool
 }
 
-// MaxAge returns how old what is looked at may be: the age that is given, or none at all
-// for a fresh look.
+// MaxAge returns how old data may be: the given age, or zero if current data is required.
 func (a Access) MaxAge(age time.Duration) time.Duration {
 	if a.Fresh {
 		return inventory.Fresh
@@ -192,26 +181,26 @@ func (a Access) MaxAge(age time.Duration) time.Duration {
 	return age
 }
 
-// Findings are what a kind sees beside the options of an object.
+// Findings hold what a kind observes in addition to the options of an object.
 type Findings struct {
-	// Difference beside that of the options. Without Apply it is only shown.
+	// Difference in addition to that of the options. Without Apply it is only shown.
 	Difference []v1alpha1.OptionDifference
 
 	// Problems that keep the resource from being ready.
 	Problems []kind.Problem
 
-	// Unsure means that what was read may be too old to tell: it is read again, and inspected by a fresh look.
+	// Unsure means that the data may be too old. It is read again, and inspected with Fresh set.
 	Unsure bool
 
-	// Rejected is why the spec cannot be put into effect. Nothing is written then.
+	// Rejected is why the spec cannot be put into effect. Nothing is then written.
 	Rejected error
 
 	// Privileges that Apply needs.
 	Privileges []proxmox.Privilege
 
-	// Apply puts the difference right, after the options were changed. Optional.
+	// Apply resolves the difference, after the options were changed. Optional.
 	Apply func(context.Context) error
 
-	// BeforeDelete takes away what this resource has added to the object. Optional.
+	// BeforeDelete removes what this resource has added to the object. Optional.
 	BeforeDelete func(context.Context) error
 }

@@ -33,8 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// adopted returns what an external name asks to adopt: the name of a file, and the
-// VMIDs of templates, separated by commas.
+// adopted returns what an external name names for adoption: the name of a file, and the VMIDs of templates, separated by commas.
 func adopted(m Image) (name string, vmids []int) {
 	for part := range strings.SplitSeq(meta.GetExternalName(m), ",") {
 		part = strings.TrimSpace(part)
@@ -47,14 +46,13 @@ func adopted(m Image) (name string, vmids []int) {
 	return name, vmids
 }
 
-// adoptedFile returns the name of the file that is adopted, or nothing.
+// adoptedFile returns the name of the file to adopt, or an empty name.
 func adoptedFile(m Image) string {
 	name, _ := adopted(m)
 	return name
 }
 
-// adopt takes over what the user has named by the external name. It writes nothing in
-// PVE. Files that are missing are made later.
+// adopt adopts what the user has named in the external name. It writes nothing to PVE. Missing files are created later.
 func (e *external) adopt(ctx context.Context, m Image, v *view) error {
 	if e.tenant != nil || v.record.latest() != nil || meta.GetExternalName(m) == "" || m.Parameters().Source.Volume != nil {
 		return nil
@@ -83,7 +81,7 @@ func (e *external) adopt(ctx context.Context, m Image, v *view) error {
 	return e.save(ctx, m, v)
 }
 
-// adoptFiles adopts the files of the name, wherever there are any.
+// adoptFiles adopts the files of the name, wherever they exist.
 func (e *external) adoptFiles(ctx context.Context, m Image, v *view, rev *revision) error {
 	if !fetches(m.Parameters()) {
 		return nil
@@ -97,7 +95,7 @@ func (e *external) adoptFiles(ctx context.Context, m Image, v *view, rev *revisi
 			meta.AnnotationKeyExternalName, meta.GetExternalName(m), contentOf(m.Parameters()))
 	}
 	for _, p := range filePlaces(m.Parameters(), v.storages, v.nodes).places {
-		there, err := e.inventory.Volumes(ctx, p.Node, p.Storage, string(contentOf(m.Parameters())), inventory.Fresh) // It is decided once.
+		there, err := e.inventory.Volumes(ctx, p.Node, p.Storage, string(contentOf(m.Parameters())), inventory.Fresh) // The decision is made once.
 		if err != nil {
 			return errors.Wrapf(err, "cannot look for the file on %s", p)
 		}

@@ -42,7 +42,7 @@ func (l *lab) passes(m *namespaced.Image) {
 	}
 }
 
-// leave takes a node out of the cluster, with all that is there.
+// leave removes a node from the cluster, with all that is there.
 func leave(s *simulator.State, node string) {
 	delete(s.Nodes, node)
 	for id, g := range s.Guests {
@@ -57,7 +57,7 @@ func leave(s *simulator.State, node string) {
 	}
 }
 
-// on returns the files of an Image on a shared storage, which has others for ISO images.
+// on returns the files of an Image on a shared storage, which has other ISO images too.
 func (l *lab) on(storage string, m *namespaced.Image) []string {
 	var all []string
 	l.pve.Edit(func(s *simulator.State) {
@@ -70,7 +70,7 @@ func (l *lab) on(storage string, m *namespaced.Image) []string {
 	return all
 }
 
-// downloading reconciles an Image until pve2 downloads it to nfs and to local, and has that node go down meanwhile.
+// downloading reconciles an Image until pve2 downloads it to nfs and to local, and takes that node down meanwhile.
 func (l *lab) downloading() *namespaced.Image {
 	l.t.Helper()
 	m := l.image(func(p *v1alpha1.ImageParameters) {
@@ -95,8 +95,8 @@ func (l *lab) downloading() *namespaced.Image {
 	return m
 }
 
-// TestNodeDies has a node die while it downloads, also to a storage that other nodes have: what others download comes. Once the node has left the cluster,
-// another one does its work.
+// TestNodeDies fails a node while it downloads, also to a storage that other nodes have, and checks that the downloads of others complete. Once the
+// node has left the cluster, another one does its work.
 func TestNodeDies(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -143,7 +143,7 @@ func TestNodeDies(t *testing.T) {
 	}
 }
 
-// filesOf are the images on the local storage of a node.
+// filesOf returns the images on the local storage of a node.
 func (l *lab) filesOf(node string) []string {
 	l.t.Helper()
 	volumes, err := l.client.Volumes(l.t.Context(), node, "local", "import")
@@ -159,7 +159,7 @@ func (l *lab) filesOf(node string) []string {
 	return all
 }
 
-// TestRemovalDies has a node leave the cluster while it removes a file from a storage that others have.
+// TestRemovalDies removes a node from the cluster while it removes a file from a storage that others have.
 func TestRemovalDies(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image(func(p *v1alpha1.ImageParameters) { p.Storages, p.Nodes = []string{"nfs"}, []string{"pve2"} })
@@ -192,7 +192,7 @@ func TestRemovalDies(t *testing.T) {
 	}
 }
 
-// TestStorageDown has a storage be down: what is elsewhere comes and goes, and the conditions name the storage.
+// TestStorageDown takes a storage down, and checks that items elsewhere are created and removed, and the conditions name the storage.
 func TestStorageDown(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	down := func() {
@@ -245,7 +245,7 @@ func TestStorageDown(t *testing.T) {
 	}
 }
 
-// TestStorageMissing asks for a storage that there is not, beside one that there is.
+// TestStorageMissing names a storage that does not exist along with one that does.
 func TestStorageMissing(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image(func(p *v1alpha1.ImageParameters) { p.Storages = []string{"nfs", "local"} })
@@ -261,7 +261,7 @@ func TestStorageMissing(t *testing.T) {
 	}
 }
 
-// TestSharedNode sees which node is asked for what is on a shared storage.
+// TestSharedNode checks which node is asked for items on a shared storage.
 func TestSharedNode(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -35,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// change the spec of an Image.
+// change changes the spec of an Image.
 func (l *lab) change(m *namespaced.Image, change func(*v1alpha1.ImageParameters)) {
 	l.t.Helper()
 	change(&m.Spec.ForProvider)
@@ -58,7 +58,7 @@ func (l *lab) fails(m *namespaced.Image, reason string) {
 	}
 }
 
-// TestURLPutRight has the URL of an Image wrong at first. Another one of the same file is no revision.
+// TestURLPutRight corrects a wrong URL of an Image. Another URL of the same file needs no revision.
 func TestURLPutRight(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	right := l.mirror.URL + "/debian.qcow2"
@@ -71,7 +71,7 @@ func TestURLPutRight(t *testing.T) {
 	}
 }
 
-// TestFormatPutRight has an image under a name that PVE refuses, which is taken for qcow2 first and is not.
+// TestFormatPutRight checks an image with a name that PVE refuses, which is declared as qcow2 first and is not.
 func TestFormatPutRight(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image(func(p *v1alpha1.ImageParameters) {
@@ -85,7 +85,7 @@ func TestFormatPutRight(t *testing.T) {
 	}
 }
 
-// TestManyFailures has a download fail for days. What is noted of it stays small, and an answer that is lost then is found.
+// TestManyFailures makes a download fail for days, and checks that its record stays small, and that a download is found whose answer is then lost.
 func TestManyFailures(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image(func(p *v1alpha1.ImageParameters) {
@@ -112,7 +112,7 @@ func TestManyFailures(t *testing.T) {
 	}
 }
 
-// TestOlderAgain asks for a checksum once more that an older revision had, whose files were kept.
+// TestOlderAgain requires a checksum again that an older revision had, whose files were kept.
 func TestOlderAgain(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	first := l.mirror.image
@@ -155,7 +155,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestNodeGone removes a node from the cluster for good: what was there went with it.
+// TestNodeGone removes a node from the cluster permanently, and with it what was there.
 func TestNodeGone(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image(withTemplate)
@@ -180,7 +180,7 @@ func TestNodeGone(t *testing.T) {
 	}
 }
 
-// TestStorageGone takes the definition of a storage away: what is there is forgotten, and holds up neither a deletion nor what is elsewhere.
+// TestStorageGone removes the definition of a storage, and checks that items there are forgotten, and do not hold up a deletion, or items elsewhere.
 func TestStorageGone(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -258,7 +258,7 @@ func (l *lab) nfs(name string) {
 	})
 }
 
-// TestStorageDisabled disables a storage, which Proxmox VE lists nowhere then: what is there is not forgotten.
+// TestStorageDisabled disables a storage, which Proxmox VE then lists nowhere, and checks that items there are not forgotten.
 func TestStorageDisabled(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	l.nfs("off")
@@ -302,7 +302,7 @@ func TestStorageDisabled(t *testing.T) {
 	}
 }
 
-// A flicker calls back once a storage was looked at.
+// A flicker calls back once a storage was read.
 type flicker struct {
 	Client
 
@@ -319,7 +319,7 @@ func (f *flicker) Volumes(ctx context.Context, node, storage, content string) ([
 	return v, err
 }
 
-// TestStorageBack defines a storage again after it was seen to be gone: whether somebody uses what is there was not looked at, so that it stays.
+// TestStorageBack defines a storage again after it was found to be undefined. The users of items there were not looked for, so the items stay.
 func TestStorageBack(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	l.nfs("old")
@@ -345,7 +345,7 @@ func TestStorageBack(t *testing.T) {
 	})
 }
 
-// TestNodeAway deletes an Image while a node is offline: it says what it waits for.
+// TestNodeAway deletes an Image while a node is offline, and checks that it reports what it waits for.
 func TestNodeAway(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image()

@@ -25,57 +25,55 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// An action is what is to be done next about a file or a template.
+// An action is the next step for a file or a template.
 type action int
 
 const (
-	// keep it: it is as it is to be.
+	// keep the item, which is as it is to be.
 	keep action = iota
 
-	// wait for a task, for the answer of a call to show, or for the next attempt.
+	// wait for a task, for the result of a call to appear, or for the next attempt.
 	wait
 
-	// start to make it, after the intent is noted.
+	// start to create the item, after the intent was recorded.
 	start
 
-	// join takes a task for the one whose start was not seen.
+	// join takes a task for the one whose start was not confirmed.
 	join
 
-	// settle notes that it is there.
+	// settle records that the item exists.
 	settle
 
-	// fail notes that its task has failed.
+	// fail records that the task has failed.
 	fail
 
-	// forget a task that PVE knows no more.
+	// forget a task that PVE no longer knows.
 	forget
 
-	// convert a VM that is there to a template.
+	// convert an existing VM to a template.
 	convert
 
-	// stuck needs somebody else: nothing is done.
+	// stuck does nothing, because a user has to act.
 	stuck
 )
 
-// A fileState is what was seen of a file, and of the task that makes it.
+// A fileState holds the observations of a file, and of the task that creates it.
 type fileState struct {
-	// volume that has the name, or nil. It is unknown if the storage could not be
-	// listed.
+	// volume with the name, or nil. It is unknown if the storage could not be listed.
 	volume  *proxmox.Volume
 	unknown bool
 
 	// task that is recorded, or nil if PVE does not know it.
 	task *proxmox.Task
 
-	// others are the tasks for a file of the name that may be the one whose start was
-	// not seen.
+	// others are the tasks for a file of the name that may be the one whose start was not confirmed.
 	others []proxmox.Task
 
-	// offline is why the node cannot be asked that has these tasks; empty if it was.
+	// offline is why the node with these tasks cannot be asked; empty if it has answered.
 	offline string
 }
 
-// A decision is an action, and what there is to say about it.
+// A decision is an action, and what to report about it.
 type decision struct {
 	action  action
 	message string
@@ -83,11 +81,11 @@ type decision struct {
 	// task to join.
 	task proxmox.UPID
 
-	// foreign is true if somebody else's file or VM is in the way.
+	// foreign is true if a file or VM of someone else is in the way.
 	foreign bool
 }
 
-// decide decides what to do next about a file. Whoever removes it does not start it.
+// decide decides what to do next about a file. A caller that removes the file does not start it.
 func (f *file) decide(s fileState, verifiable bool, now, generation int64) decision {
 	switch {
 	case s.offline != "":
@@ -113,7 +111,7 @@ func (f *file) decide(s fileState, verifiable bool, now, generation int64) decis
 // unlisted is why nothing is decided about a file.
 const unlisted = "the storage cannot be listed on its node now: see whether the node is online and the storage available (pvesm status)"
 
-// decideTask decides about a file that a task makes.
+// decideTask decides about a file that a task creates.
 func (f *file) decideTask(s fileState) decision {
 	switch {
 	case s.task == nil:
@@ -128,8 +126,7 @@ func (f *file) decideTask(s fileState) decision {
 	return decision{action: fail}
 }
 
-// decideDone decides about a file that was there. Only its size and the time of its last
-// change tell it from another of the same name.
+// decideDone decides about a file that existed before. Only its size and the time of its last change distinguish it from another of the same name.
 func (f *file) decideDone(s fileState) decision {
 	switch {
 	case s.unknown:
@@ -142,10 +139,10 @@ func (f *file) decideDone(s fileState) decision {
 	return decision{action: keep}
 }
 
-// is reports whether a volume is the file that was made.
+// is reports whether a volume is the file that was created.
 func (f *file) is(v proxmox.Volume) bool { return v.Size == f.Size && v.Changed == f.Changed }
 
-// decideLost decides about a file whose making was begun, without an answer.
+// decideLost decides about a file whose creation was begun, but whose call got no answer.
 func (f *file) decideLost(s fileState, verifiable bool, now int64) decision {
 	for _, t := range s.others {
 		if !f.wasBefore(t) {
@@ -157,20 +154,19 @@ func (f *file) decideLost(s fileState, verifiable bool, now int64) decision {
 		return decision{action: wait, message: "waiting for the download to appear among the tasks of the node, since the answer to its call was lost"}
 	case s.unknown:
 		return decision{action: wait, message: unlisted}
-	case s.volume == nil, verifiable: // PVE compares what is there with the checksum, and replaces nothing.
+	case s.volume == nil, verifiable: // PVE compares an existing file with the checksum, and replaces nothing.
 		return decision{action: start}
 	}
 	return decision{action: stuck, foreign: true, message: fmt.Sprintf(
 		"%s exists, and nothing proves that it was made for this Image: adopt it, or remove it", s.volume.ID)}
 }
 
-// A vmState is what was seen of a template's VM, and of the task that makes it.
+// A vmState holds the observations of a template's VM, and of the task that creates it.
 type vmState struct {
 	// guest with the VMID, or nil, as the cluster lists it.
 	guest *proxmox.Guest
 
-	// config of the VM, or nil if there is none on its node. It is unknown if it was
-	// not read.
+	// config of the VM, or nil if there is none on its node. unknown is true if it was not read.
 	config  qemu.Config
 	unknown bool
 
@@ -205,10 +201,10 @@ func (t *template) decide(s vmState, now, generation int64) decision {
 	return decision{action: start, message: t.Message}
 }
 
-// identity proves the template's VM ours.
+// identity returns the identity that proves that the template's VM is ours.
 func (t *template) identity() qemu.Identity { return qemu.Identity{VMID: t.VMID, UUID: t.UUID} }
 
-// decideThere decides about a VM that is there.
+// decideThere decides about an existing VM.
 func (t *template) decideThere(s vmState) decision {
 	switch t.identity().Prove(s.config) {
 	case qemu.Unproven:
@@ -218,7 +214,7 @@ func (t *template) decideThere(s vmState) decision {
 			return decision{action: stuck, foreign: true, message: fmt.Sprintf(
 				"VM %d is not the template that was made: another VM has its VMID, and is left alone", t.VMID)}
 		}
-		return decision{action: start} // By another VMID.
+		return decision{action: start} // With another VMID.
 	case qemu.Ours:
 	}
 	switch {

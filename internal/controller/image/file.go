@@ -31,9 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// intendFile notes that a file is about to be downloaded, after it was seen that
-// there is none of its name. One whose download was begun before is compared with the
-// checksum by PVE, if it is there.
+// intendFile records that a file is about to be downloaded, after no file of its name was found. If the download was begun before and the file
+// exists, PVE compares it with the checksum.
 func (e *external) intendFile(ctx context.Context, m Image, i *item) error {
 	f := i.file
 	if err := e.permit(ctx, m.Parameters(), i.place); err != nil {
@@ -61,11 +60,10 @@ func (e *external) intendFile(ctx context.Context, m Image, i *item) error {
 	return nil
 }
 
-// mostBefore bounds the tasks that are noted: an annotation has no room for those of all
-// the attempts of weeks.
+// mostBefore limits the tasks that are recorded, because an annotation has no room for those of all attempts over weeks.
 const mostBefore = 8
 
-// noteBefore notes the tasks that were there, the newest first.
+// noteBefore records the tasks that existed before, the newest first.
 func (f *file) noteBefore(tasks []proxmox.Task) {
 	slices.SortStableFunc(tasks, func(a, b proxmox.Task) int { return b.UPID.Start().Compare(a.UPID.Start()) })
 	for _, t := range tasks[:min(len(tasks), mostBefore)] {
@@ -73,8 +71,7 @@ func (f *file) noteBefore(tasks []proxmox.Task) {
 	}
 }
 
-// wasBefore reports whether a task was there before: one that is noted, or older than all of
-// them, as the node's own clock has it.
+// wasBefore reports whether a task existed before: it is recorded, or older than all recorded ones by the node's own clock.
 func (f *file) wasBefore(t proxmox.Task) bool {
 	if len(f.Before) < mostBefore || slices.Contains(f.Before, string(t.UPID)) {
 		return slices.Contains(f.Before, string(t.UPID))
@@ -82,8 +79,8 @@ func (f *file) wasBefore(t proxmox.Task) bool {
 	return !slices.ContainsFunc(f.Before, func(u string) bool { return proxmox.UPID(u).Start().Before(t.UPID.Start()) })
 }
 
-// permit returns an error that names the privileges which a download lacks. PVE takes two
-// others in place of Sys.AccessNetwork, but not where it asks a registry.
+// permit returns an error that names the missing privileges for a download. PVE accepts two others in place of Sys.AccessNetwork, but not for a
+// registry.
 func (e *external) permit(ctx context.Context, m *v1alpha1.ImageParameters, p place) error {
 	op := "download to storage " + p.Storage + " of node " + p.Node
 	node, storage := "/nodes/"+p.Node, "/storage/"+p.Storage
@@ -98,7 +95,7 @@ func (e *external) permit(ctx context.Context, m *v1alpha1.ImageParameters, p pl
 	return kind.CheckPrivileges(ctx, e.client, op, append(needed, proxmox.Privilege{Path: node, Names: []string{"Sys.AccessNetwork"}})...)
 }
 
-// actOnFile carries out what was decided about a file.
+// actOnFile carries out the decision about a file.
 func (e *external) actOnFile(ctx context.Context, m Image, i *item) error {
 	f := i.file
 	switch i.action {
@@ -113,13 +110,13 @@ func (e *external) actOnFile(ctx context.Context, m Image, i *item) error {
 		return e.failFile(ctx, m, i)
 	case forget:
 		f.Task = ""
-		f.Begun = max(f.Begun, 1) // 0 would mean that no download was ever begun, and nothing be looked for.
+		f.Begun = max(f.Begun, 1) // 0 would mean that no download was ever begun, and nothing would be looked for.
 	case keep, wait, convert, stuck:
 	}
 	return nil
 }
 
-// fetch starts the task that brings the file.
+// fetch starts the task that downloads or pulls the file.
 func (e *external) fetch(ctx context.Context, p *v1alpha1.ImageParameters, i *item) (proxmox.UPID, error) {
 	if p.Source.OCI != nil {
 		return e.client.PullOCI(ctx, i.place.Node, i.place.Storage, *p.Source.OCI, i.rev.File)
@@ -147,7 +144,7 @@ func (e *external) download(ctx context.Context, m Image, i *item) error {
 	return nil
 }
 
-// settleFile notes a file that was downloaded, as it is now.
+// settleFile records a file that was downloaded, in its present state.
 func (e *external) settleFile(ctx context.Context, m Image, i *item) error {
 	there, err := e.client.Volumes(ctx, i.place.Node, i.place.Storage, string(contentOf(m.Parameters())))
 	if err != nil {
@@ -168,10 +165,10 @@ func (e *external) settleFile(ctx context.Context, m Image, i *item) error {
 	return nil
 }
 
-// failureLines of a log tell why a download has failed.
+// failureLines is how many lines of a log explain why a download has failed.
 const failureLines = 20
 
-// failFile notes why a download has failed.
+// failFile records why a download has failed.
 func (e *external) failFile(ctx context.Context, m Image, i *item) error {
 	t, err := e.reader().task(ctx, i.file.Task)
 	if err != nil || t == nil {
@@ -188,7 +185,7 @@ func (e *external) failFile(ctx context.Context, m Image, i *item) error {
 	return nil
 }
 
-// remedy returns what to do about a problem, at the end of a message.
+// remedy returns the remedy for a problem, to end a message with.
 func remedy(p proxmox.DownloadProblem, oci bool) string {
 	if oci {
 		return remedyOfPull(p)
@@ -211,7 +208,7 @@ func remedy(p proxmox.DownloadProblem, oci bool) string {
 	return ""
 }
 
-// remedyOfPull returns what to do about a problem with a registry.
+// remedyOfPull returns the remedy for a problem with a registry.
 func remedyOfPull(p proxmox.DownloadProblem) string {
 	switch p {
 	case proxmox.DownloadAnswer:

@@ -14,15 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package image makes images for Machines: files that Proxmox VE downloads onto
-// storages, and template VMs of them. To learn how, read:
+// Package image creates images for Machines: files that Proxmox VE downloads onto storages, and template VMs with them. The files are:
 //
-//   - record.go: what is kept of what was made, in an annotation.
-//   - look.go: what is there, by what read.go reads of Proxmox VE, and what is to be there, and decide.go: what follows from
-//     that for one file or template, without asking anybody.
-//   - removal.go: what is to go, unless somebody needs it by users.go.
-//   - update.go, which carries it out, by file.go, template.go and removal.go.
-//   - show.go: status and conditions, and tenant.go: what the Image of a tenant has.
+//   - record.go: the record of what was created, in an annotation.
+//   - look.go: what exists, as read.go reads it from Proxmox VE, and what is to exist, and decide.go: what follows from
+//     that for one file or template, without any request.
+//   - removal.go: what is to be removed, unless users.go finds users of it.
+//   - update.go: the execution of that, with file.go, template.go and removal.go.
+//   - show.go: status and conditions, and tenant.go: what an Image of a tenant may have.
 package image
 
 import (
@@ -55,7 +54,7 @@ type Image interface {
 	Observation() *v1alpha1.ImageObservation
 }
 
-// A Machine is a Machine of either scope, as far as an Image looks at it.
+// A Machine is a Machine of either scope, reduced to what an Image needs.
 type Machine interface {
 	resource.Managed
 
@@ -72,7 +71,7 @@ type vmReader interface {
 	VMIDTaken(ctx context.Context, vmid int) (bool, error)
 }
 
-// A Client does to PVE what an Image needs done.
+// A Client makes the requests to PVE that an Image needs.
 type Client interface {
 	kind.PermissionReader
 	vmReader
@@ -93,7 +92,7 @@ type Client interface {
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }
 
-// An Inventory answers what all Images of a cluster ask.
+// An Inventory provides the data of a cluster that all Images share.
 type Inventory interface {
 	Version(ctx context.Context) (proxmox.Version, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
@@ -110,7 +109,7 @@ type Inventory interface {
 	BlockVMID(id int)
 }
 
-// Kinds are what a controller of Images has to know.
+// Kinds are the kinds that a controller of Images needs.
 type Kinds struct {
 	// Identity of the Images of one scope.
 	kind.Identity
@@ -122,7 +121,7 @@ type Kinds struct {
 	Machine client.Object
 }
 
-// wakes is how many Images may be woken before anybody has to wait.
+// wakes is how many Images may be queued to be woken before a caller has to wait.
 const wakes = 64
 
 // Setup adds a controller of Images of one scope to the manager.
@@ -139,7 +138,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	return kind.Setup(mgr, o, kind.Kind[Image]{Identity: k.Identity, External: c, PollInterval: pollInterval, Wake: wake})
 }
 
-// pollUnready is how often an image is looked at that is on its way.
+// pollUnready is the poll interval of an image that is not ready.
 const pollUnready = 5 * time.Second
 
 func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
@@ -151,7 +150,7 @@ func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
 	return configured
 }
 
-// A connector makes the external of each reconcile.
+// A connector creates the external client of each reconcile.
 type connector struct {
 	kinds   Kinds
 	fetcher checksum.Fetcher
@@ -159,7 +158,7 @@ type connector struct {
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
 	sharing func(context.Context, []string) func(resource.Managed) bool
 
-	// isolation makes what keeps the tenants apart that share the cluster of a connection, for one look.
+	// isolation returns, for one reconcile, the rules that isolate the tenants that share the cluster of a connection.
 	isolation func(ctx context.Context, to *connect.Connection) *connect.Isolation
 	peers     kind.Conflicts
 	record    event.Recorder
@@ -188,22 +187,22 @@ func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternal
 	return e, nil
 }
 
-// An isolation keeps tenants apart.
+// An isolation isolates tenants.
 type isolation interface {
 	// SpecCounts reports whether the spec of another resource counts for an Image.
 	SpecCounts(by, other resource.Managed) bool
 
-	// ImagePrefix is what the names of the files of another Image begin with by default.
+	// ImagePrefix returns the default prefix of the names of another Image's files.
 	ImagePrefix(image resource.Managed) string
 
-	// SameTenant reports whether an Image may be told of a Machine: one of its tenant, or of operators.
+	// SameTenant reports whether an Image may know of a Machine: one of its tenant, or of operators.
 	SameTenant(image, machine resource.Managed) (same, operators bool)
 
-	// OtherTenant reports whether a Machine is known to be of another tenant than an Image.
+	// OtherTenant reports whether a Machine is known to belong to another tenant than an Image.
 	OtherTenant(image, machine resource.Managed) bool
 }
 
-// An external looks after one Image during one reconcile.
+// An external manages one Image during one reconcile.
 type external struct {
 	client    Client
 	inventory Inventory
@@ -216,7 +215,7 @@ type external struct {
 	now       func() time.Time
 	shares    func(context.Context) func(resource.Managed) bool
 
-	// isolation makes what keeps the tenants of the cluster apart, for one look.
+	// isolation returns, for one reconcile, the rules that isolate the tenants of the cluster.
 	isolation func(context.Context) isolation
 
 	confinement
@@ -225,7 +224,7 @@ type external struct {
 	storage, bridge string
 	vmids           v1alpha1.VMIDRange
 
-	// view is what Observe has found.
+	// view is the result of Observe.
 	view *view
 }
 

@@ -73,7 +73,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestTemplateVMIDs sees which VMIDs templates get.
+// TestTemplateVMIDs checks which VMIDs templates get.
 func TestTemplateVMIDs(t *testing.T) {
 	vms, templates := &v1alpha1.VMIDRange{Min: 20000, Max: 20999}, &v1alpha1.VMIDRange{Min: 500, Max: 999}
 	cases := map[string]struct {
@@ -135,7 +135,8 @@ func TestWrongChecksum(t *testing.T) {
 	}
 }
 
-// TestStemOf sees what the files of an Image are called: those of a tenant begin with what tells them from others, however long the name is.
+// TestStemOf checks the names of the files of an Image. Those of a tenant begin with a prefix that distinguishes them from others, however long the
+// name is.
 func TestStemOf(t *testing.T) {
 	long := strings.Repeat("debian-", 30)
 	prefix := strings.Repeat("t", 63) + "_" + strings.Repeat("c", 63) + "_."
@@ -166,7 +167,8 @@ func TestStemOf(t *testing.T) {
 	}
 }
 
-// TestExtensionOf sees which extension a file has in Proxmox VE, which takes images to import in lower case only, and none as .img.
+// TestExtensionOf checks which extension a file has in Proxmox VE, which accepts images to import only with a lower-case extension, and none with
+// .img.
 func TestExtensionOf(t *testing.T) {
 	const iso, container = v1alpha1.ImageContentISO, v1alpha1.ImageContentContainer
 	cases := map[string]struct {

@@ -26,8 +26,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// insertedIn returns the VMs that have the ISO image of a revision in a drive: now, from their next start on, or in a snapshot. It is an OfflineError if
-// one may have it that cannot be read. VMs of all nodes count, also where storage is local: high availability starts them where there is another replica.
+// insertedIn returns the VMs that have the ISO image of a revision in a drive: now, from their next start, or in a snapshot. It returns an
+// OfflineError if a VM that may have it cannot be read. VMs of all nodes count, even with local storage, because high availability starts them where
+// there is another replica.
 func (u usage) insertedIn(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
 	disks := vmcache.Disks{Tells: tenancy.MayName(u.tenant)}
 	for _, key := range rev.fileKeys() {
@@ -35,7 +36,7 @@ func (u usage) insertedIn(ctx context.Context, m Image, v *view, rev *revision) 
 		switch {
 		case err != nil:
 			return nil, err
-		case undefined: // It is forgotten, and not removed.
+		case undefined: // The item is forgotten, and not removed.
 			continue
 		}
 		disks.Volumes = append(disks.Volumes, volumeID(rev.Files[key].Storage, contentOf(m.Parameters()), rev.File))
@@ -43,7 +44,7 @@ func (u usage) insertedIn(ctx context.Context, m Image, v *view, rev *revision) 
 	if len(disks.Volumes) == 0 {
 		return nil, nil
 	}
-	// What is known says nothing more than that it is in use: before a removal all VMs are read again.
+	// The users are reported without details. Before a removal, all VMs are read again.
 	known := knownVMs{Client: u.reader.client, inventory: u.reader.inventory}
 	disks.Snapshots = known.snapshots
 	if users, err := vmcache.NewReader(known, u.reader.inventory).Users(ctx, disks); len(users) > 0 || err != nil {
@@ -59,7 +60,7 @@ func (u usage) insertedIn(ctx context.Context, m Image, v *view, rev *revision) 
 	return vmcache.NewReader(u.reader.client, u.reader.inventory).Users(ctx, disks)
 }
 
-// knownVMs is a client that reads of VMs what is known of them.
+// knownVMs is a client that returns what is known of VMs.
 type knownVMs struct {
 	Client
 
@@ -84,7 +85,7 @@ func (k knownVMs) snapshots(ctx context.Context, ref proxmox.Ref) ([]qemu.Config
 	return snapshotConfigs(ctx, k.Client, ref, names)
 }
 
-// snapshotConfigs returns the configurations of snapshots, but of those that were removed meanwhile.
+// snapshotConfigs returns the configurations of snapshots, except those that were removed meanwhile.
 func snapshotConfigs(ctx context.Context, client Client, ref proxmox.Ref, names []string) ([]qemu.Config, error) {
 	var all []qemu.Config
 	for _, name := range names {

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// iso is an Image of an ISO image on all nodes, with the volume that VMs have in a drive.
+// iso returns an Image of an ISO image on all nodes, with the volume that VMs have in a drive.
 func (l *lab) iso(t *testing.T) (m *namespaced.Image, volume string) {
 	t.Helper()
 	m = l.image(func(p *v1alpha1.ImageParameters) {
@@ -42,13 +42,13 @@ func (l *lab) iso(t *testing.T) (m *namespaced.Image, volume string) {
 	return m, m.Status.AtProvider.Replicas[0].Volume
 }
 
-// ours are the files of a content type that Images have made.
+// ours returns the files of a content type that Images have created.
 func (l *lab) ours(content string) []string {
 	l.t.Helper()
 	return slices.DeleteFunc(l.files(content), func(file string) bool { return !strings.Contains(file, "team.") })
 }
 
-// gone deletes the Image, and looks at it a few times.
+// gone deletes the Image, and reconciles it a few times.
 func (l *lab) gone(t *testing.T, m *namespaced.Image) {
 	t.Helper()
 	m.Finalizers = []string{"test/keep"}
@@ -65,7 +65,7 @@ func (l *lab) gone(t *testing.T, m *namespaced.Image) {
 	}
 }
 
-// TestInserted keeps an ISO image that a VM has in a drive, or may have, in any way that it would be missed.
+// TestInserted checks that an ISO image is kept that a VM has in a drive, or may have, in any way in which it would be missed.
 func TestInserted(t *testing.T) {
 	ref := proxmox.Ref{Node: "pve2", VMID: 600}
 	cases := map[string]struct {

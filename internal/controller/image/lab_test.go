@@ -63,7 +63,7 @@ type mirror struct {
 
 	mu    sync.Mutex
 	image []byte
-	sum   string // in the list, in place of the image's
+	sum   string // in the list, instead of the image's
 	gets  int
 }
 
@@ -75,7 +75,7 @@ func newMirror(t *testing.T) *mirror {
 	return m
 }
 
-// qcow2 is a file with the head of a disk image of 1 GiB.
+// qcow2 returns a file with the header of a disk image of 1 GiB.
 func qcow2(content string) []byte {
 	b := make([]byte, 104)
 	copy(b, "QFI\xfb")
@@ -84,7 +84,7 @@ func qcow2(content string) []byte {
 	return slices.Concat(b, []byte(content))
 }
 
-// rawImage is a disk image without any head.
+// rawImage is a disk image without a header.
 const rawImage = "a disk"
 
 func digestOf(b []byte) string {
@@ -121,11 +121,10 @@ func (m *mirror) publish(image []byte) {
 	m.image = image
 }
 
-// errKilled is what a provider that was killed gets of each call.
+// errKilled is the result of each call of a killed provider.
 var errKilled = errors.New("killed")
 
-// A fuse is a client that ends the provider after so many writes: the last one is
-// carried out, and its answer lost.
+// A fuse is a client that kills the provider after a number of writes. The last one is carried out, and its answer is lost.
 type fuse struct {
 	Client
 
@@ -187,12 +186,12 @@ type lab struct {
 	kube   client.Client
 	clock  *configtest.Clock
 	fuse   *fuse
-	killed bool // in the latest reconcile
+	killed bool // in the last reconcile
 
-	// vmids that templates have, of the default range unless set.
+	// vmids of templates. The zero value is the default range.
 	vmids v1alpha1.VMIDRange
 
-	// view is the cluster as a provider sees it, unless nil.
+	// view returns the cluster as a provider sees it, unless nil.
 	view func(Inventory) Inventory
 }
 
@@ -232,13 +231,13 @@ func newLab(t *testing.T, o simulator.Options) *lab {
 	return l
 }
 
-// image of the mirror on the local storages.
+// image creates an Image of the mirror on the local storages.
 func (l *lab) image(change ...func(*v1alpha1.ImageParameters)) *namespaced.Image {
 	l.t.Helper()
 	return l.imageNamed("debian", "uid-1", change...)
 }
 
-// imageNamed is one of several.
+// imageNamed creates one of several Images.
 func (l *lab) imageNamed(name string, uid types.UID, change ...func(*v1alpha1.ImageParameters)) *namespaced.Image {
 	l.t.Helper()
 	m := &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: uid, Generation: 1}}
@@ -259,7 +258,7 @@ func withTemplate(p *v1alpha1.ImageParameters) {
 	p.Template = &v1alpha1.ImageTemplate{Storage: new("local-lvm"), Agent: new(true), Tags: []string{"golden"}}
 }
 
-// external as each reconcile makes it, with a view of the cluster of its own.
+// external returns the external client of a reconcile, with a separate view of the cluster.
 func (l *lab) external() *external {
 	inv := inventory.New(l.client, inventory.WithMaxAge(0), inventory.WithClock(l.clock.Now))
 	l.t.Cleanup(inv.Close)
@@ -290,8 +289,7 @@ func (withoutTenants) SameTenant(resource.Managed, resource.Managed) (same, oper
 }
 func (withoutTenants) OtherTenant(resource.Managed, resource.Managed) bool { return false }
 
-// reconcile once, as the managed reconciler does, and return whether anything is left
-// to do.
+// reconcile reconciles once, as the managed reconciler does, and reports whether anything is left to do.
 func (l *lab) reconcile(m *namespaced.Image) (bool, error) {
 	l.t.Helper()
 	ctx := l.t.Context()
@@ -321,8 +319,7 @@ func (l *lab) reconcile(m *namespaced.Image) (bool, error) {
 	return m.GetCondition(xpv2.TypeReady).Status != "True", nil
 }
 
-// settle reconciles until nothing is left to do. A provider that was killed starts
-// anew.
+// settle reconciles until nothing is left to do. A provider that was killed starts again.
 func (l *lab) settle(m *namespaced.Image) {
 	l.t.Helper()
 	for range 200 {
@@ -343,7 +340,7 @@ func (l *lab) settle(m *namespaced.Image) {
 	l.t.Fatalf("it does not settle: %v\n%s", m.Status.Conditions, m.GetAnnotations()[AnnotationRecord])
 }
 
-// files are the images on the local storages, by their nodes.
+// files returns the images on the local storages, by their nodes.
 func (l *lab) files(content string) []string {
 	l.t.Helper()
 	var all []string
@@ -353,7 +350,7 @@ func (l *lab) files(content string) []string {
 			l.t.Fatal(err)
 		}
 		for _, v := range volumes {
-			if !strings.Contains(v.ID, "genericcloud") { // The scenario's own.
+			if !strings.Contains(v.ID, "genericcloud") { // It is part of the scenario.
 				all = append(all, node+" "+v.ID)
 			}
 		}
@@ -361,7 +358,7 @@ func (l *lab) files(content string) []string {
 	return all
 }
 
-// nodes of the cluster.
+// nodes returns the nodes of the cluster.
 func (l *lab) nodes() []string {
 	l.t.Helper()
 	var all []string
@@ -369,7 +366,7 @@ func (l *lab) nodes() []string {
 	return all
 }
 
-// templates are the VMs and templates of the range of VMIDs, by their nodes.
+// templates returns the VMs and templates in the range of VMIDs, by their nodes.
 func (l *lab) templates() []string {
 	l.t.Helper()
 	r, err := l.client.Resources(l.t.Context())

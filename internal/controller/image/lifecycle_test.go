@@ -42,15 +42,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// everywhere are the files that each node is to have.
+// everywhere returns the files that each node is to have.
 func (l *lab) everywhere() []string {
 	file := "local:import/team.debian-" + digestOf(l.mirror.image)[:12] + ".qcow2"
 	return []string{"pve1 " + file, "pve2 " + file, "pve3 " + file}
 }
 
-// TestKilled kills the provider at each of its writes, and sees that there is exactly
-// one file and one template for each node in the end, and nothing after a deletion at
-// each of whose writes it was killed.
+// TestKilled kills the provider at each of its writes, and checks that there is exactly one file and one template for each node in the end, and
+// nothing after a deletion that is interrupted in the same way.
 func TestKilled(t *testing.T) {
 	templates := []string{"pve1 debian template=true", "pve2 debian template=true", "pve3 debian template=true"}
 	for k := 1; ; k++ {
@@ -79,7 +78,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// delete the Image, and wait until nothing is left to do.
+// delete deletes the Image, and waits until nothing is left to do.
 func (l *lab) delete(m *namespaced.Image) {
 	l.t.Helper()
 	m.Finalizers = []string{"test/keep"}
@@ -92,7 +91,7 @@ func (l *lab) delete(m *namespaced.Image) {
 	l.settle(m)
 }
 
-// TestLostAnswer loses the answer of each write once: it was carried out.
+// TestLostAnswer loses the answer of each write once, after it was carried out.
 func TestLostAnswer(t *testing.T) {
 	for _, path := range []string{"/nodes/*/storage/*/download-url", "/nodes/*/qemu", "/nodes/*/qemu/*/template"} {
 		t.Run(path, func(t *testing.T) {
@@ -114,7 +113,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// A lateClient has the second call that makes a VM come after the first, whose answer was lost: both are carried out then.
+// A lateClient carries out the first call that creates a VM, whose answer was lost, only together with the second one.
 type lateClient struct {
 	Client
 
@@ -130,7 +129,7 @@ func (c *lateClient) Create(ctx context.Context, ref proxmox.Ref, p proxmox.Para
 	return c.Client.Create(ctx, ref, p)
 }
 
-// TestLostLate has a template made by a call that is carried out when it is made again: its VM is kept, and no other one is made.
+// TestLostLate creates a template by a call that is carried out when it is repeated, and checks that its VM is kept, and no other one is created.
 func TestLostLate(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	late := &lateClient{Client: l.client, calls: map[int]int{}}
@@ -195,7 +194,7 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// put a file onto a storage as somebody else.
+// put creates a file on a storage as someone else.
 func put(t *testing.T, l *lab, node, file, content string) {
 	t.Helper()
 	before := l.mirror.image
@@ -259,8 +258,7 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// TestLostAnnotations takes the annotations of an Image away, as a full update by its
-// manifest does.
+// TestLostAnnotations removes the annotations of an Image, as a full update by its manifest does.
 func TestLostAnnotations(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image(withTemplate)
@@ -338,7 +336,7 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// linkedClone of a template, as somebody else makes it.
+// linkedClone creates a linked clone of a template as someone else.
 func (l *lab) linkedClone(t *testing.T, vmid int, template int32) {
 	t.Helper()
 	l.ended(t)(l.client.Clone(t.Context(), proxmox.Ref{Node: "pve1", VMID: int(template)}, proxmox.CloneOptions{NewID: vmid, Full: new(false)}))
@@ -400,14 +398,14 @@ func TestMachineNeedsIt(t *testing.T) {
 	}
 }
 
-// namedTenants has Machines be of the tenant of an Image, of operators or of another tenant by their names.
+// namedTenants determines by their names whether Machines belong to the tenant of an Image, to operators or to another tenant.
 type namedTenants struct{ withoutTenants }
 
 func (namedTenants) OtherTenant(_, machine resource.Managed) bool {
 	return machine.GetName() == "others"
 }
 
-// TestOthersNeedIt has the Image of a tenant not be kept by Machines of other tenants, which say in an annotation that they are made from it.
+// TestOthersNeedIt checks that the Image of a tenant is not kept by Machines of other tenants with an annotation that they are created from it.
 func TestOthersNeedIt(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image()
@@ -466,7 +464,7 @@ func TestProblems(t *testing.T) {
 			l := newLab(t, simulator.Options{})
 			m := l.image(tc.change)
 			for range 6 {
-				_, _ = l.reconcile(m) // What cannot be done may be an error, too.
+				_, _ = l.reconcile(m) // What cannot be done may also be an error.
 			}
 			if _, err := l.reconcile(m); err != nil {
 				t.Logf("the error is: %v", err)
@@ -481,7 +479,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestFull has a storage without room: it is named in one sentence, and nothing is left.
+// TestFull checks a storage without room: it is named in one sentence, and nothing is left.
 func TestFull(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	l.pve.Edit(func(s *simulator.State) {
@@ -498,7 +496,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestDenied has a token without a privilege: it is named with its path before anything is done.
+// TestDenied checks a token without a privilege: the privilege is named with its path before anything is done.
 func TestDenied(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -641,10 +639,10 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// writesOfReplicas is what an Image takes on three nodes: a file, a VM, and a template of it on each.
+// writesOfReplicas is the number of writes for an Image on three nodes: a file, a VM, and a template of it on each.
 const writesOfReplicas = 9
 
-// writes counts the requests that have changed something.
+// writes returns the number of requests that have changed something.
 func (l *lab) writes() (n int) {
 	for _, r := range l.pve.Requests() {
 		if r.Method != http.MethodGet {
@@ -654,8 +652,8 @@ func (l *lab) writes() (n int) {
 	return n
 }
 
-// TestCost looks at Images with replicas on all nodes for two minutes, with what is shared as old as it gets in use: however many there
-// are, the calls are the same.
+// TestCost reconciles Images with replicas on all nodes for two minutes, with shared data as old as it gets in use, and checks that the number of
+// calls does not depend on the number of Images.
 func TestCost(t *testing.T) {
 	counts := map[int]int{}
 	for _, n := range []int{2, 12} {

@@ -35,39 +35,39 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A view is what was found about an Image: what there is, and what is to be done.
+// A view holds what was found about an Image, and what to do next.
 type view struct {
 	record   *record
 	storages []proxmox.Storage
 	nodes    []proxmox.Node
 	guests   []proxmox.Guest
 
-	// files and templates are where they are to be.
+	// files and templates are the places where they are to be.
 	files, templates placement
 
 	// items are the files and templates, of all revisions.
 	items []*item
 
-	// refresh is true if the list of checksums is to be read, next at that time.
+	// refresh is true if the list of checksums is to be read now, and next is when it is to be read again.
 	refresh bool
 	next    time.Time
 
-	// begin is the checksum of a revision that is to be begun; nil for none.
+	// begin is the checksum of a revision to begin; nil for none.
 	begin *checksum.Checksum
 
 	// problems keep the Image from being ready, in addition to those of items.
 	problems []kind.Problem
 
-	// undefined tells of storages that are listed nowhere whether their definitions are gone, as far as that was asked, and nodesRemoved of nodes
-	// whether they are no members of the cluster any more.
+	// undefined records for storages that are listed nowhere whether their definitions are deleted, as far as that was determined. nodesRemoved records
+	// for nodes whether they are no longer members of the cluster.
 	undefined, nodesRemoved map[string]bool
 
-	// users of revisions that would be removed otherwise, and why it cannot be seen of others whether they have any.
+	// users of revisions that would otherwise be removed, and unseen, why the users of others cannot be determined.
 	users  map[int32][]string
 	unseen map[int32]string
 }
 
-// An item is a file or a template of a revision, and what is to be done about it.
+// An item is a file or a template of a revision, and what to do about it.
 type item struct {
 	decision
 
@@ -77,22 +77,22 @@ type item struct {
 	template *template
 	place    place
 
-	// volume that is there, if it is a file, and how much of it was downloaded.
+	// volume of an existing file, and progress, how much of it was downloaded.
 	volume   *proxmox.Volume
 	progress *int32
 
-	// offline is why the task that makes it cannot be asked for now, and unlisted why its storage cannot be listed; empty if they can.
+	// offline is why the task that creates it cannot be asked for now, and unlisted why its storage cannot be listed; empty if they can.
 	offline, unlisted string
 
-	// removing is true if it is to go, and superseded if it is only looked at.
+	// removing is true if it is to be removed, and superseded if it is only observed.
 	removing, superseded bool
 
-	// undefined is true if one that is to go is on a storage that is defined no more, where nothing can be looked for or removed, and nodeRemoved if it
-	// is on a node that is no member of the cluster any more.
+	// undefined is true if an item to remove is on a storage that is no longer defined, where nothing can be looked for or removed. nodeRemoved is true
+	// if it is on a node that is no longer a member of the cluster.
 	undefined, nodeRemoved bool
 }
 
-// ready reports whether the item is there and as it was made.
+// ready reports whether the item exists as it was created.
 func (i *item) ready() bool { return i.action == keep && !i.removing && i.unlisted == "" }
 
 // String names the item.
@@ -103,7 +103,7 @@ func (i *item) String() string {
 	return "file on " + i.place.String()
 }
 
-// Observe finds what there is of the image.
+// Observe reads the state of the image, and decides what to do.
 func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObservation, error) {
 	if err := persisted().Restore(ctx, e.kube, m, m.Observation().Annotations); err != nil {
 		return managed.ExternalObservation{}, err
@@ -141,7 +141,7 @@ func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObserv
 	return managed.ExternalObservation{ResourceExists: r.latest() != nil, ResourceUpToDate: !v.due()}, nil
 }
 
-// read reads what all of it is decided by.
+// read reads the data that all decisions need.
 func (e *external) read(ctx context.Context, v *view) error {
 	var err error
 	if v.nodes, err = e.inventory.Nodes(ctx); err != nil {
@@ -154,8 +154,7 @@ func (e *external) read(ctx context.Context, v *view) error {
 	return err
 }
 
-// olderClaim returns the name of an older Image that makes the same file on a storage
-// of the same cluster; empty if there is none.
+// olderClaim returns the name of an older Image that creates the same file on a storage of the same cluster, or an empty name if there is none.
 func (e *external) olderClaim(ctx context.Context, m Image, v *view) (string, error) {
 	names := fileNames(m, e.prefix())
 	if len(names) == 0 {
@@ -169,7 +168,7 @@ func (e *external) olderClaim(ctx context.Context, m Image, v *view) (string, er
 	})
 }
 
-// fileNames returns the names of the files that an Image makes or has made. By default they begin with the prefix.
+// fileNames returns the names of the files that an Image creates or has created. By default they begin with the prefix.
 func fileNames(m Image, prefix string) []string {
 	var names []string
 	if !fetches(m.Parameters()) {
@@ -191,7 +190,7 @@ func fileNames(m Image, prefix string) []string {
 	return names
 }
 
-// overlap reports whether two Images are on a storage in common.
+// overlap reports whether two Images have a storage in common.
 func overlap(a, b *v1alpha1.ImageParameters, storages []proxmox.Storage) bool {
 	names := func(p *v1alpha1.ImageParameters) []string {
 		if p.StorageSelector != nil {
@@ -202,7 +201,7 @@ func overlap(a, b *v1alpha1.ImageParameters, storages []proxmox.Storage) bool {
 	return slices.ContainsFunc(names(a), func(n string) bool { return slices.Contains(names(b), n) })
 }
 
-// observeConflict returns the observation of an Image whose file an older one makes.
+// observeConflict returns the observation of an Image whose file an older one creates.
 func (e *external) observeConflict(m Image, v *view, owner string) managed.ExternalObservation {
 	if owner == "" {
 		return managed.ExternalObservation{}
@@ -212,7 +211,7 @@ func (e *external) observeConflict(m Image, v *view, owner string) managed.Exter
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 }
 
-// look looks at what is to be there, and decides about each file and template.
+// look reads the items that are to exist, and decides about each file and template.
 func (e *external) look(ctx context.Context, m Image, v *view) error {
 	p := m.Parameters()
 	if err := v.lookForRevision(p, e.now()); err != nil {
@@ -240,7 +239,7 @@ func (e *external) look(ctx context.Context, m Image, v *view) error {
 	return e.removal().planOldRevisions(ctx, m, v)
 }
 
-// checkVersion finds whether the version of PVE has what the source takes.
+// checkVersion checks whether the version of PVE supports the source.
 func (out *placement) checkVersion(ctx context.Context, in Inventory, p *v1alpha1.ImageParameters) error {
 	if p.Source.OCI == nil {
 		return nil
@@ -254,13 +253,13 @@ func (out *placement) checkVersion(ctx context.Context, in Inventory, p *v1alpha
 	return err
 }
 
-// The first version of PVE that pulls OCI images.
+// The first version of PVE that can pull OCI images.
 const (
 	ociMajor = 9
 	ociMinor = 1
 )
 
-// lookForRevision finds whether a revision is to be begun.
+// lookForRevision determines whether to begin a revision.
 func (v *view) lookForRevision(p *v1alpha1.ImageParameters, now time.Time) error {
 	if !fetches(p) {
 		return nil
@@ -278,8 +277,7 @@ func (v *view) lookForRevision(p *v1alpha1.ImageParameters, now time.Time) error
 	return nil
 }
 
-// lookAtFiles looks at the files of the newest revision, at the places that are to have one and at those
-// that are to have none any more.
+// lookAtFiles reads the files of the newest revision, at the places that are to have one and at those that are no longer to have one.
 func (e *external) lookAtFiles(ctx context.Context, m Image, v *view, rev *revision) error {
 	if !fetches(m.Parameters()) {
 		return nil
@@ -312,8 +310,7 @@ func (e *external) lookAtFiles(ctx context.Context, m Image, v *view, rev *revis
 	return nil
 }
 
-// declared reports whether the spec asks for a file at its place, whether that can be
-// seen now or not.
+// declared reports whether the spec requires a file at its place, whether or not the place is visible now.
 func declared(p *v1alpha1.ImageParameters, f *file, storages []proxmox.Storage) bool {
 	if !f.Shared && len(p.Nodes) > 0 && !slices.Contains(p.Nodes, f.Node) {
 		return false
@@ -325,14 +322,14 @@ func declared(p *v1alpha1.ImageParameters, f *file, storages []proxmox.Storage) 
 	return !known || slices.Contains(selected(p, storages), f.Storage)
 }
 
-// leaving returns the item of a file that is to go.
+// leaving returns the item of a file to remove.
 func (v *view) leaving(rev *revision, key string) *item {
 	f := rev.Files[key]
 	p := v.reach(place{Storage: f.Storage, Node: f.Node, Shared: f.Shared})
 	return &item{rev: rev, key: key, file: f, place: p, removing: true}
 }
 
-// reach returns a place by what is known of its storage now: a shared one with a node that has it, its own one if that does.
+// reach returns a place with what is known of its storage now: a shared one with a node that has it, a local one with its own node if that has it.
 func (v *view) reach(p place) place {
 	var at place
 	for _, s := range sortedStorages(v.storages) {
@@ -364,7 +361,7 @@ func (r reader) lookAtFile(ctx context.Context, m Image, v *view, i *item) error
 		return err
 	}
 	i.volume, i.offline = s.volume, s.offline
-	// What PVE would compare with the checksum is the file as it was downloaded, which one that was decompressed is not.
+	// PVE would compare the checksum with the file as it was downloaded. A decompressed file is not that.
 	verifiable := i.rev.Checksum != "" && !i.file.Adopted && m.Parameters().Source.Decompression == nil
 	i.decision = i.file.decide(s, verifiable, r.now().Unix(), m.GetGeneration())
 	if i.unlisted != "" && i.action != forget {
@@ -379,7 +376,7 @@ func (r reader) lookAtFile(ctx context.Context, m Image, v *view, i *item) error
 	return nil
 }
 
-// lookAtStorage reports whether an item that is to go is on a storage whose definition is gone: nothing is decided about it then.
+// lookAtStorage reports whether an item to remove is on a storage whose definition is deleted. Nothing else is then decided about it.
 func (r reader) lookAtStorage(ctx context.Context, v *view, i *item) (bool, error) {
 	if !i.removing && !i.superseded {
 		return false, nil
@@ -393,7 +390,7 @@ func (r reader) lookAtStorage(ctx context.Context, v *view, i *item) (bool, erro
 	return true, nil
 }
 
-// lookAtNode finds whether an item that is to go is on a node that is no member of the cluster any more. It is decided once for each look.
+// lookAtNode determines whether an item to remove is on a node that is no longer a member of the cluster. That is determined once per observation.
 func (v *view) lookAtNode(ctx context.Context, in inventory.Members, i *item) error {
 	node := i.node()
 	if !i.removing || i.place.Shared || v.online(node) {
@@ -410,10 +407,10 @@ func (v *view) lookAtNode(ctx context.Context, in inventory.Members, i *item) er
 	return nil
 }
 
-// noStorage is why nothing can be done about what is on a storage whose definition is gone.
+// noStorage is why nothing can be done about an item on a storage whose definition is deleted.
 const noStorage = "its storage is not defined any more"
 
-// lookAtTemplates looks at the templates of the newest revision.
+// lookAtTemplates reads the templates of the newest revision.
 func (e *external) lookAtTemplates(ctx context.Context, m Image, v *view, rev *revision) error {
 	p := m.Parameters()
 	if p.Template == nil {
@@ -445,7 +442,7 @@ func (e *external) lookAtTemplates(ctx context.Context, m Image, v *view, rev *r
 	return nil
 }
 
-// leaveTemplates has the templates of a revision go.
+// leaveTemplates decides about removing the templates of a revision.
 func (r reader) leaveTemplates(ctx context.Context, m Image, v *view, rev *revision) error {
 	for _, key := range rev.templateKeys() {
 		t := rev.Templates[key]
@@ -457,7 +454,7 @@ func (r reader) leaveTemplates(ctx context.Context, m Image, v *view, rev *revis
 	return nil
 }
 
-// templateNodes returns the nodes that have what a template is made of.
+// templateNodes returns the nodes that have the source of a template.
 func (e *external) templateNodes(ctx context.Context, m Image, v *view) ([]string, error) {
 	if m.Parameters().Source.Machine != nil {
 		source, err := e.sourceMachine(ctx, m)
@@ -479,8 +476,7 @@ func (v *view) hasFileOn(node string, p *v1alpha1.ImageParameters) bool {
 	return p.Source.Machine != nil || v.fileFor(node) != ""
 }
 
-// fileFor returns the storage of a file that is ready for a node, or nothing. A local
-// one is preferred.
+// fileFor returns the storage of a file that is ready for a node, or an empty name. It prefers a local one.
 func (v *view) fileFor(node string) string {
 	storage := ""
 	for _, i := range v.items {
@@ -490,7 +486,7 @@ func (v *view) fileFor(node string) string {
 	}
 	for _, p := range v.files.places {
 		if len(v.record.latest().Files) == 0 && slices.Contains(p.Nodes, node) && (storage == "" || !p.Shared) {
-			storage = p.Storage // It is only ensured.
+			storage = p.Storage // The file is not created, only checked to exist.
 		}
 	}
 	return storage
@@ -513,8 +509,7 @@ func (r reader) lookAtTemplate(ctx context.Context, m Image, v *view, i *item) e
 	return nil
 }
 
-// completed notes that the newest revision is complete, and reports whether that is
-// new.
+// completed records that the newest revision is complete, and reports whether that is new.
 func (v *view) completed() bool {
 	rev := v.record.latest()
 	if rev == nil || rev.Complete || len(v.problems) > 0 {
@@ -531,7 +526,7 @@ func (v *view) completed() bool {
 	return some
 }
 
-// due reports whether anything is to be done now.
+// due reports whether there is anything to do now.
 func (v *view) due() bool {
 	if v.refresh || v.begin != nil {
 		return true
@@ -539,7 +534,7 @@ func (v *view) due() bool {
 	return slices.ContainsFunc(v.items, func(i *item) bool { return i.due(v) })
 }
 
-// due reports whether anything is to be done about the item now.
+// due reports whether there is anything to do about the item now.
 func (i *item) due(v *view) bool {
 	if i.superseded {
 		return false
@@ -550,7 +545,7 @@ func (i *item) due(v *view) bool {
 	return i.removal(v) != keep
 }
 
-// problemsFor returns the problems for an item that keep it from being made.
+// problemsFor returns the problems that prevent the creation of an item.
 func (v *view) problemsFor(i *item) []kind.Problem {
 	if i.file != nil && i.action == start {
 		return v.files.blocked
@@ -558,7 +553,7 @@ func (v *view) problemsFor(i *item) []kind.Problem {
 	return nil
 }
 
-// obstacle returns what keeps the first revision from being begun. A problem with one of several storages does not.
+// obstacle returns what prevents the first revision from being begun. A problem with one of several storages does not.
 func (v *view) obstacle() *kind.Problem {
 	for i, p := range v.problems {
 		if len(v.files.places) == 0 || !slices.Contains(v.files.problems, p) {

@@ -33,12 +33,11 @@ import (
 )
 
 const (
-	// longestStem is the length of the longest file name that is taken from the
-	// resource's, without checksum and extension, and shortestName that of what is
-	// left of the resource's own after that of its tenant.
+	// longestStem is the maximum length of a file name that is derived from the resource's name, without checksum and extension. shortestName is the
+	// minimum length that remains of the resource's name after that of its tenant.
 	longestStem, shortestName = 100, 40
 
-	// digestDigits of the checksum are in the name of a file.
+	// digestDigits is how many digits of the checksum are in the name of a file.
 	digestDigits = 12
 )
 
@@ -47,14 +46,13 @@ func contentOf(p *v1alpha1.ImageParameters) v1alpha1.ImageContent {
 	return ptr.Deref(p.Content, v1alpha1.ImageContentImport)
 }
 
-// fetches reports whether PVE is to make the file: it downloads it, or pulls it from a
-// registry.
+// fetches reports whether PVE creates the file, by a download or by pulling it from a registry.
 func fetches(p *v1alpha1.ImageParameters) bool { return p.Source.URL != nil || p.Source.OCI != nil }
 
-// ociFormat is the extension of a container template that PVE makes of an OCI image.
+// ociFormat is the extension of a container template that PVE creates from an OCI image.
 const ociFormat = "tar"
 
-// formats returns the extensions that PVE takes for a content type.
+// formats returns the extensions that PVE accepts for a content type.
 func formats(c v1alpha1.ImageContent) []string {
 	switch c {
 	case v1alpha1.ImageContentISO:
@@ -90,7 +88,7 @@ func extensionOf(p *v1alpha1.ImageParameters) (string, error) {
 	return "", errors.Errorf("source.url does not end in an extension of content %s (%s): set source.format", content, strings.Join(formats(content), ", "))
 }
 
-// baseOf returns the file name of an address.
+// baseOf returns the file name in an address.
 func baseOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -99,8 +97,7 @@ func baseOf(address string) string {
 	return path.Base(u.Path)
 }
 
-// stemOf returns the name of the image's files without checksum and extension. It begins with
-// the prefix that those of a cluster-scoped Image of a tenant have.
+// stemOf returns the name of the image's files without checksum and extension. It begins with the prefix for a cluster-scoped Image of a tenant.
 func stemOf(m Image, prefix string) string {
 	if name := m.Parameters().FileName; name != nil {
 		return *name
@@ -115,8 +112,7 @@ func stemOf(m Image, prefix string) string {
 	return shortened(name, longestStem)
 }
 
-// shortened returns a name that is not longer than that: a longer one is cut, and told
-// from others by a part of its hash.
+// shortened returns a name of at most the given length. A longer name is cut, and made unique by a part of its hash.
 func shortened(name string, longest int) string {
 	if len(name) <= longest {
 		return name
@@ -126,8 +122,7 @@ func shortened(name string, longest int) string {
 	return strings.TrimRight(name[:longest-len(tail)], "-.") + tail
 }
 
-// fileName returns the name of the file of a revision. One with another checksum has
-// another name.
+// fileName returns the name of the file of a revision. It differs for each checksum.
 func fileName(stem string, c checksum.Checksum, extension string) string {
 	if c.Algorithm == "" {
 		return stem + "." + extension
@@ -135,7 +130,7 @@ func fileName(stem string, c checksum.Checksum, extension string) string {
 	return stem + "-" + c.Sum[:digestDigits] + "." + extension
 }
 
-// longestTemplateName that PVE takes is that of a DNS name, less what a Machine may add.
+// longestTemplateName is the maximum length of a DNS name, which PVE requires, less what a Machine may add.
 const longestTemplateName = 90
 
 var reNotDNS = regexp.MustCompile(`[^a-zA-Z0-9.-]+`)

@@ -72,7 +72,7 @@ func newRegistry(t *testing.T) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// oci is an Image of the registry's.
+// oci returns an Image of the registry.
 func (l *lab) oci(reference string, change ...func(*v1alpha1.ImageParameters)) *namespaced.Image {
 	l.t.Helper()
 	return l.image(append([]func(*v1alpha1.ImageParameters){func(p *v1alpha1.ImageParameters) {
@@ -80,7 +80,7 @@ func (l *lab) oci(reference string, change ...func(*v1alpha1.ImageParameters)) *
 	}}, change...)...)
 }
 
-// pulled are the files that each node is to have.
+// pulled returns the files that each node is to have.
 func pulled() []string {
 	return []string{"pve1 local:vztmpl/team.debian.tar", "pve2 local:vztmpl/team.debian.tar", "pve3 local:vztmpl/team.debian.tar"}
 }
@@ -111,8 +111,8 @@ func TestOCI(t *testing.T) {
 	}
 }
 
-// TestOCIKilled kills the provider at each of its writes, and sees that there is exactly one
-// file on each node in the end, and none after the deletion.
+// TestOCIKilled kills the provider at each of its writes, and checks that there is exactly one file on each node in the end, and none after the
+// deletion.
 func TestOCIKilled(t *testing.T) {
 	registry := newRegistry(t)
 	for k := 1; ; k++ {
@@ -244,8 +244,7 @@ func TestOCIAdoption(t *testing.T) {
 	}
 }
 
-// TestOCIDenied has each privilege missing that a pull takes: Sys.Modify will not do in place
-// of Sys.AccessNetwork.
+// TestOCIDenied checks each missing privilege of a pull. Sys.Modify does not replace Sys.AccessNetwork.
 func TestOCIDenied(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	l.pve.Edit(func(s *simulator.State) {

@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// old is a cluster as it was read a moment ago. What is read now is as it is.
+// old is a cluster as it was read a moment ago. Fresh reads return the present state.
 type old struct {
 	Inventory
 
@@ -55,7 +55,7 @@ func (o old) Volumes(ctx context.Context, node, storage, content string, maxAge 
 	return o.files[node], nil
 }
 
-// remember has the provider see the cluster from now on as it is now.
+// remember makes the provider see the cluster from now on as it is now.
 func (l *lab) remember() {
 	l.t.Helper()
 	guests, err := l.external().inventory.Guests(l.t.Context(), inventory.Fresh)
@@ -71,7 +71,7 @@ func (l *lab) remember() {
 	l.view = func(in Inventory) Inventory { return old{Inventory: in, guests: guests, files: files} }
 }
 
-// TestOldList has lists of the storages that were read before the files were there.
+// TestOldList checks lists of the storages that were read before the files existed.
 func TestOldList(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image()
@@ -85,7 +85,7 @@ func TestOldList(t *testing.T) {
 	}
 }
 
-// TestAdoptedFromOldList adopts files that were put there after the storages had been listed.
+// TestAdoptedFromOldList adopts files that were created after the storages had been listed.
 func TestAdoptedFromOldList(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	l.remember()
@@ -125,7 +125,7 @@ func TestMovedTemplate(t *testing.T) {
 	})
 }
 
-// alone is a cluster as a node sees it that lists itself only.
+// alone is a cluster as seen by a node that lists only itself.
 type alone struct {
 	Inventory
 
@@ -141,7 +141,8 @@ func (a alone) ClusterStatus(context.Context, time.Duration) (proxmox.ClusterSta
 	return a.status, nil
 }
 
-// TestUnlistedNode deletes an Image while the node that is asked lists itself only. What is on the others is forgotten if they have left the cluster.
+// TestUnlistedNode deletes an Image while the node that is asked lists only itself. Items on other nodes are forgotten if these have left the
+// cluster.
 func TestUnlistedNode(t *testing.T) {
 	members := []proxmox.ClusterNode{{Name: "pve1"}, {Name: "pve2"}, {Name: "pve3"}}
 	cases := map[string]struct {
@@ -182,7 +183,8 @@ func TestUnlistedNode(t *testing.T) {
 	}
 }
 
-// TestDisabledBeside disables one of two storages while a new revision is on its way: it comes to the other one, and a deletion waits for the first alone.
+// TestDisabledBeside disables one of two storages while a new revision is being created. The revision gets to the other one, and a deletion waits
+// only for the first.
 func TestDisabledBeside(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	l.nfs("off")
@@ -215,7 +217,7 @@ func TestDisabledBeside(t *testing.T) {
 	}
 }
 
-// TestVolumeUnseen has a file that is looked for on all nodes, of which one cannot list its storage.
+// TestVolumeUnseen looks for a file on all nodes, one of which cannot list its storage.
 func TestVolumeUnseen(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	for _, node := range []string{"pve1", "pve2"} {

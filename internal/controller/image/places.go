@@ -35,11 +35,11 @@ import (
 type place struct {
 	Storage string
 
-	// Node that works there: the only one of a local storage.
+	// Node that works there, which is the only one of a local storage.
 	Node   string
 	Shared bool
 
-	// Nodes that see what is there, and are online.
+	// Nodes that have access to the place, and are online.
 	Nodes []string
 
 	// Down is true if the nodes do not report the storage as available.
@@ -62,14 +62,14 @@ func (p place) String() string {
 	return "storage " + p.Storage + " of node " + p.Node
 }
 
-// placement is what was found about the places of an image.
+// A placement holds what was found about the places of an image.
 type placement struct {
 	places []place
 
-	// away are the places on nodes that are not online now.
+	// away are the places on nodes that are offline now.
 	away []place
 
-	// problems keep the image from being in a storage where it is to be, and blocked from being anywhere.
+	// problems prevent the image from being on a storage where it is to be, and blocked from being on any.
 	problems, blocked []kind.Problem
 }
 
@@ -81,7 +81,7 @@ const (
 	reasonNodeOffline     xpv2.ConditionReason = "NodeOffline"
 )
 
-// filePlaces returns where the files of an image are to be.
+// filePlaces returns the places where the files of an image are to be.
 func filePlaces(p *v1alpha1.ImageParameters, storages []proxmox.Storage, nodes []proxmox.Node) placement {
 	out := placement{}
 	names := p.Storages
@@ -105,8 +105,7 @@ func filePlaces(p *v1alpha1.ImageParameters, storages []proxmox.Storage, nodes [
 	return out
 }
 
-// templatePlaces returns where the templates of an image are to be: those of local
-// storages on each of the nodes that can make one.
+// templatePlaces returns the places where the templates of an image are to be: on local storages, one for each of the nodes that can create one.
 func templatePlaces(storage string, on []string, storages []proxmox.Storage, nodes []proxmox.Node) placement {
 	out := placement{}
 	if storage == "" {
@@ -118,8 +117,7 @@ func templatePlaces(storage string, on []string, storages []proxmox.Storage, nod
 	return out
 }
 
-// add adds the places of a storage. Nodes limit those of a local one, and choose which
-// node works on a shared one.
+// add adds the places of a storage. on limits the nodes of a local storage, and determines the node that works on a shared one.
 func (out *placement) add(name, content string, on []string, storages []proxmox.Storage, nodes []proxmox.Node) {
 	online := map[string]bool{}
 	for _, n := range nodes {
@@ -156,7 +154,7 @@ func (out *placement) add(name, content string, on []string, storages []proxmox.
 	}
 }
 
-// with adds a node to a shared place. The first of those works that have the storage, and of these of those that are preferred.
+// with adds a node to a shared place. The node that works there is one where the storage is available, and among these a preferred one, if possible.
 func (p place) with(s proxmox.Storage, on []string) place {
 	rank := func(node string, down bool) int {
 		r := 0
@@ -176,7 +174,7 @@ func (p place) with(s proxmox.Storage, on []string) place {
 	return p
 }
 
-// down reports whether a node does not have the storage now, as the cluster has it: it is not mounted there, say.
+// down reports whether the cluster reports that a node does not have the storage now, for example because it is not mounted there.
 func down(s proxmox.Storage) bool { return s.Status == "unknown" }
 
 func among(nodes []string) string {
@@ -192,7 +190,7 @@ func sortedStorages(storages []proxmox.Storage) []proxmox.Storage {
 	})
 }
 
-// selected returns the names of the storages that the selector chooses.
+// selected returns the names of the storages that match the selector.
 func selected(p *v1alpha1.ImageParameters, storages []proxmox.Storage) []string {
 	s := p.StorageSelector
 	var names []string
@@ -205,8 +203,7 @@ func selected(p *v1alpha1.ImageParameters, storages []proxmox.Storage) []string 
 	return slices.Compact(names)
 }
 
-// ofFiles reports whether a type of storage may hold files. Types that are not known
-// may.
+// ofFiles reports whether a type of storage may hold files. Unknown types may.
 func ofFiles(storageType string) bool {
 	return !slices.Contains([]string{"lvm", "lvmthin", "zfspool", "zfs", "rbd", "iscsi", "iscsidirect", "pbs", "esxi"}, storageType)
 }

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A reader reads what Proxmox VE has of an Image, by which is decided what is to be done about each of its files and templates.
+// A reader reads what Proxmox VE has of an Image, on which the decisions about its files and templates depend.
 type reader struct {
 	client    Client
 	inventory Inventory
@@ -43,8 +43,8 @@ func (e *external) reader() reader {
 	return reader{client: e.client, inventory: e.inventory, now: e.now}
 }
 
-// undefined reports whether a storage is listed nowhere and unknown to the node of the place: one that may not be seen, or is disabled, is another
-// matter. It is decided once for each look, so that what is forgotten because nobody can use it is not found after all, and removed.
+// undefined reports whether a storage is listed nowhere, and unknown to the node of the place. A storage that is hidden or disabled is not undefined.
+// This is determined once per observation. Otherwise, an item that was forgotten as lost could be found again, and removed.
 func (r reader) undefined(ctx context.Context, v *view, p place) (bool, error) {
 	if is, decided := v.undefined[p.Storage]; decided {
 		return is, nil
@@ -60,8 +60,8 @@ func (r reader) undefined(ctx context.Context, v *view, p place) (bool, error) {
 	return v.undefined[p.Storage], nil
 }
 
-// fileStateOf returns the file state of a file: what its storage has by the name, and the tasks that make it. A storage that cannot be listed is told of,
-// and keeps nothing from what is elsewhere.
+// fileStateOf returns the state of a file: the volume with its name, and the tasks that create it. If a storage cannot be listed, that is reported,
+// and does not affect items elsewhere.
 func (r reader) fileStateOf(ctx context.Context, m Image, v *view, i *item) (fileState, error) {
 	s := fileState{unknown: !v.online(i.place.Node)}
 	switch {
@@ -85,7 +85,7 @@ func (r reader) fileStateOf(ctx context.Context, m Image, v *view, i *item) (fil
 	return s, r.readFileTasks(ctx, m, i, &s)
 }
 
-// readFileTasks reads the tasks that make a file, or may do so. They may be of another node than the one that is asked for the file.
+// readFileTasks reads the tasks that create a file, or may do so. They may be on another node than the one that is asked for the file.
 func (r reader) readFileTasks(ctx context.Context, m Image, i *item, s *fileState) error {
 	var offline *kind.Problem
 	var err error
@@ -101,8 +101,8 @@ func (r reader) readFileTasks(ctx context.Context, m Image, i *item, s *fileStat
 	return err
 }
 
-// findVolume returns the volume that has the file's name, or nil. A list that may be old is good enough if it has the file as it was made, and the one
-// that says that it is gone is read now.
+// findVolume returns the volume with the file's name, or nil. A cached list is sufficient if it has the file as it was created. Only a fresh list
+// proves that the file is gone.
 func (r reader) findVolume(ctx context.Context, m Image, i *item) (*proxmox.Volume, error) {
 	ages := []time.Duration{inventory.Current}
 	if i.file.Done && i.file.Removal == "" {
@@ -121,7 +121,7 @@ func (r reader) findVolume(ctx context.Context, m Image, i *item) (*proxmox.Volu
 	return found, nil
 }
 
-// gone returns a task on a node that cannot be asked, which may still run.
+// gone returns a task on a node that cannot be asked, as running, because it may be.
 func gone(upid string) *proxmox.Task {
 	if upid == "" {
 		return nil
@@ -138,13 +138,13 @@ func volumeNamed(volumes []proxmox.Volume, name string) *proxmox.Volume {
 	return &volumes[i]
 }
 
-// task returns the task as PVE knows it, or nil. One on a node that cannot be asked may still run.
+// task returns the task as PVE knows it, or nil. A task on a node that cannot be asked may still run.
 func (r reader) task(ctx context.Context, upid string) (*proxmox.Task, error) {
 	t, _, err := target.Task(ctx, r.inventory, r.client, proxmox.UPID(upid))
 	return t, err
 }
 
-// downloads returns our tasks on a node that fetch a file of the name, and the problem that it cannot be asked.
+// downloads returns our tasks on a node that fetch a file of the name, and the problem that the node cannot be asked.
 func (r reader) downloads(ctx context.Context, m Image, node, name string) ([]proxmox.Task, *kind.Problem, error) {
 	taskType := proxmox.TaskDownload
 	if m.Parameters().Source.OCI != nil {
@@ -156,7 +156,7 @@ func (r reader) downloads(ctx context.Context, m Image, node, name string) ([]pr
 	}), tasks.Offline, err
 }
 
-// progressLines of a log are enough to have one with percents.
+// progressLines is how many lines of a log contain at least one with a percentage.
 const progressLines = 5
 
 func (r reader) readProgress(ctx context.Context, i *item, u proxmox.UPID) error {
@@ -174,7 +174,7 @@ func (r reader) readProgress(ctx context.Context, i *item, u proxmox.UPID) error
 	return nil
 }
 
-// lookForVolume finds the nodes that have the file which the source names.
+// lookForVolume finds the nodes that have the file that the source names.
 func (r reader) lookForVolume(ctx context.Context, volume string, v *view) error {
 	storage, content, file := splitVolume(volume)
 	all := placement{}
@@ -201,8 +201,7 @@ func (r reader) lookForVolume(ctx context.Context, volume string, v *view) error
 	return nil
 }
 
-// vmStateOf returns the VM state of a template. Its configuration is read only while the list does not show
-// that it is as it was made.
+// vmStateOf returns the state of a template's VM. Its configuration is read only while the list does not show that the VM is as it was created.
 func (r reader) vmStateOf(ctx context.Context, v *view, t *template) (vmState, error) {
 	s := vmState{}
 	if t.VMID == 0 {
@@ -210,7 +209,7 @@ func (r reader) vmStateOf(ctx context.Context, v *view, t *template) (vmState, e
 	}
 	if i := slices.IndexFunc(v.guests, func(g proxmox.Guest) bool { return g.VMID == t.VMID }); i >= 0 {
 		s.guest = &v.guests[i]
-		t.Node = s.guest.Node // It may have been moved.
+		t.Node = s.guest.Node // The VM may have been moved.
 	}
 	if t.Done && t.Removal == "" && s.guest != nil && s.guest.Template || !v.online(t.Node) {
 		s.unknown = true
@@ -226,9 +225,8 @@ func (r reader) vmStateOf(ctx context.Context, v *view, t *template) (vmState, e
 	return s, err
 }
 
-// vm returns the configuration of a template's VM, nil if there is none, and whether a
-// task works on it. The tasks are read first: what they have done is in the
-// configuration then.
+// vm returns the configuration of a template's VM, or nil if there is none, and whether a task works on it. The tasks are read first, so that the
+// configuration shows their results.
 func (r reader) vm(ctx context.Context, t *template) (qemu.Config, bool, error) {
 	busy, err := target.Works(ctx, r.inventory, t.VMID, inventory.Recent)
 	if err != nil {
@@ -242,8 +240,8 @@ func (r reader) vm(ctx context.Context, t *template) (qemu.Config, bool, error) 
 	return qemu.Config(c.Values), busy, err
 }
 
-// findMoved returns the configuration of the VM with the VMID of the template that is on another node than it was listed on, or nil if there is none.
-// The template is there from now on, if it is its VM.
+// findMoved returns the configuration of the VM with the template's VMID on another node than it was listed on, or nil if there is none. If it is the
+// template's VM, the template is there from then on.
 func (t *template) findMoved(ctx context.Context, in Inventory, c Client) (qemu.Config, error) {
 	guests, err := in.Guests(ctx, inventory.Fresh)
 	if err != nil {

@@ -28,23 +28,22 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// AnnotationRecord has what was made for an Image: its revisions with their files and
-// templates, and what is being made. A file on a storage has nothing else that proves
-// whose it is.
+// AnnotationRecord records what was created for an Image: its revisions with their files and templates, and what is being created. Nothing else
+// proves to which Image a file on a storage belongs.
 const AnnotationRecord = tenancy.AnnotationImage
 
-// A record is what was made for an Image.
+// A record describes what was created for an Image.
 type record struct {
 	// Revisions, oldest first.
 	Revisions []*revision `json:"revisions,omitempty"`
 
-	// Listed is what the list of checksums said last.
+	// Listed is the last result of reading the list of checksums.
 	Listed *listed `json:"listed,omitempty"`
 }
 
 // A listed checksum is one that was read from a list.
 type listed struct {
-	// For is the pair of URLs that it was read for.
+	// For is the pair of URLs for which it was read.
 	For string `json:"for"`
 
 	Checksum string `json:"checksum"`
@@ -75,22 +74,22 @@ type revision struct {
 	Templates map[string]*template `json:"templates,omitempty"`
 }
 
-// An attempt to make something in PVE by a task.
+// An attempt to create an object in PVE with a task.
 type attempt struct {
-	// Begun is when the intent was noted, in seconds: nothing was there then. If an answer was lost, it is when that was.
+	// Begun is when the intent was recorded, in seconds, when the object did not exist. If an answer was lost, it is the time of that.
 	Begun int64 `json:"begun,omitempty"`
 
-	// Task that makes it. Empty if its start is not known to have happened.
+	// Task that creates it. It is empty if the start is not confirmed.
 	Task string `json:"task,omitempty"`
 
 	// Removal is the task that removes it.
 	Removal string `json:"removal,omitempty"`
 
-	// Failures to make it.
+	// Failures to create it.
 	kind.Failures
 }
 
-// A file is one on a storage.
+// A file is a file on a storage.
 type file struct {
 	attempt
 
@@ -99,11 +98,10 @@ type file struct {
 	Storage string `json:"storage"`
 	Shared  bool   `json:"shared,omitempty"`
 
-	// Before are the tasks for a file of the name that were there before, the newest ones.
+	// Before are the newest tasks for a file of the name that existed before.
 	Before []string `json:"before,omitempty"`
 
-	// Done is true once the file was there, whole, with this Size and time of its
-	// last change.
+	// Done is true once the complete file existed, with this Size and time of its last change.
 	Done    bool  `json:"done,omitempty"`
 	Size    int64 `json:"size,omitempty"`
 	Changed int64 `json:"changed,omitempty"`
@@ -111,7 +109,7 @@ type file struct {
 	// Verified is true if PVE has compared it with the checksum.
 	Verified bool `json:"verified,omitempty"`
 
-	// Adopted is true if somebody else has put it there.
+	// Adopted is true if someone else has created it.
 	Adopted bool `json:"adopted,omitempty"`
 }
 
@@ -124,18 +122,18 @@ type template struct {
 	Storage string `json:"storage,omitempty"`
 	Shared  bool   `json:"shared,omitempty"`
 
-	// VMID of the VM, and UUID that proves it ours.
+	// VMID of the VM, and UUID that proves that it is ours.
 	VMID int    `json:"vmid"`
 	UUID string `json:"uuid"`
 
 	// Done is true once it was a template.
 	Done bool `json:"done,omitempty"`
 
-	// Adopted is true if somebody else has made it.
+	// Adopted is true if someone else has created it.
 	Adopted bool `json:"adopted,omitempty"`
 }
 
-// persisted returns the annotations of an Image that its status keeps a copy of.
+// persisted returns the annotations of an Image that its status copies.
 func persisted() kind.Persisted {
 	return kind.Persisted{Record: AnnotationRecord, Others: []string{tenancy.AnnotationImageSignature}}
 }
@@ -152,7 +150,7 @@ func recordOf(m resource.Managed) (*record, error) {
 	return r, err
 }
 
-// omitEmpty leaves out entries without content, which whoever writes annotations may have written: the record of each Image is read for others too.
+// omitEmpty removes entries without content, which users can write into the annotation. The record of an Image is also read for other Images.
 func (r *record) omitEmpty() {
 	r.Revisions = slices.DeleteFunc(r.Revisions, func(rev *revision) bool { return rev == nil })
 	for _, rev := range r.Revisions {
@@ -161,7 +159,7 @@ func (r *record) omitEmpty() {
 	}
 }
 
-// String returns what is kept of the record, or nothing of an empty one.
+// String returns the text of the record, which is empty for an empty one.
 func (r *record) String() string {
 	if len(r.Revisions) == 0 && r.Listed == nil {
 		return ""
@@ -187,7 +185,7 @@ func (r *record) current() *revision {
 	return nil
 }
 
-// begin adds a revision. It takes over the files of an older one that had the same.
+// begin adds a revision. It takes over the files of an older revision with the same file.
 func (r *record) begin(rev *revision) {
 	rev.Number = 1
 	if last := r.latest(); last != nil {
@@ -202,16 +200,16 @@ func (r *record) begin(rev *revision) {
 	r.drop()
 }
 
-// drop takes out the revisions that have nothing left, but for the newest.
+// drop removes the revisions that have nothing left, except the newest.
 func (r *record) drop() {
 	last := r.latest()
 	r.Revisions = slices.DeleteFunc(r.Revisions, func(rev *revision) bool { return rev != last && rev.empty() })
 }
 
-// empty reports whether nothing was made for the revision.
+// empty reports whether nothing was created for the revision.
 func (rev *revision) empty() bool { return len(rev.Files) == 0 && len(rev.Templates) == 0 }
 
-// adopted reports whether somebody else has made any of the files.
+// adopted reports whether someone else has created any of the files.
 func (rev *revision) adopted() bool {
 	for _, f := range rev.Files {
 		if f.Adopted {
@@ -221,7 +219,7 @@ func (rev *revision) adopted() bool {
 	return false
 }
 
-// file returns the one at a place, which it adds.
+// file returns the file at a place. It adds the file if there is none.
 func (rev *revision) file(p place) *file {
 	if f := rev.Files[p.key()]; f != nil {
 		return f
@@ -234,7 +232,7 @@ func (rev *revision) file(p place) *file {
 	return f
 }
 
-// has reports whether the file or the template of a place was made.
+// has reports whether the file or the template of a place was created.
 func (rev *revision) has(p place) bool {
 	f, t := rev.Files[p.key()], rev.Templates[p.key()]
 	return f != nil && f.Done || t != nil && t.Done
@@ -249,18 +247,19 @@ func (rev *revision) templateKeys() []string { return slices.Sorted(maps.Keys(re
 // String names the revision in messages.
 func (rev *revision) String() string { return "revision " + strconv.Itoa(int(rev.Number)) }
 
-// fail notes that an attempt has failed.
+// fail records that an attempt has failed.
 func (a *attempt) fail(now, generation int64, problem, message string) {
 	*a = attempt{Failures: a.Failures}
 	a.Fail(now, generation, problem, message)
 }
 
-// noteUnanswered notes a call that has failed: nothing was begun by one that was refused, and what another may have begun shows within a while from now.
+// noteUnanswered records a call that has failed. A refused call has begun nothing. What another failed call may have begun appears within a while
+// from now.
 func (a *attempt) noteUnanswered(err error, now time.Time) {
 	if a.Begun = now.Unix(); refused(err) {
 		a.Begun = 0
 	}
 }
 
-// firstRetry is how many seconds after its first failure an attempt is repeated.
+// firstRetry is the delay after the first failure before an attempt is repeated, in seconds.
 const firstRetry = 15

@@ -22,7 +22,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 )
 
-// TestRecordOfOthers reads a record that somebody has written into the annotation of an Image. That of each is read for the others too.
+// TestRecordOfOthers reads a record that a user has written into the annotation of an Image. Each record is also read for the other Images.
 func TestRecordOfOthers(t *testing.T) {
 	url := "https://images.example.org/a.qcow2"
 	for text, revisions := range map[string]int{

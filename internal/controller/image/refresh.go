@@ -43,13 +43,12 @@ func scheduleOf(p *v1alpha1.ImageParameters) (cron.Schedule, error) {
 	return s, nil
 }
 
-// listFor names what a list is read for: a change of either URL has it read again.
+// listFor identifies the source of a list. A change of either URL causes it to be read again.
 func listFor(p *v1alpha1.ImageParameters) string {
 	return *p.Source.ChecksumURL + " " + ptr.Deref(p.Source.URL, "")
 }
 
-// refreshDue returns whether the list of checksums is to be read now, and when it is
-// next; zero for never.
+// refreshDue returns whether the list of checksums is to be read now, and when next; zero for never.
 func (r *record) refreshDue(p *v1alpha1.ImageParameters, now time.Time) (due bool, next time.Time, err error) {
 	s, err := scheduleOf(p)
 	if err != nil || p.Source.ChecksumURL == nil {

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A removal finds which files and templates of an Image are to go: those that are wanted no longer, and are not in use.
+// A removal finds the files and templates of an Image to remove: those that are no longer required, and not in use.
 type removal struct {
 	reader reader
 	usage  usage
@@ -36,8 +36,7 @@ type removal struct {
 
 func (e *external) removal() removal { return removal{reader: e.reader(), usage: e.usage()} }
 
-// observeDeleted finds what there is to remove of an Image that is deleted. What an
-// older Image makes too is that one's.
+// observeDeleted finds what to remove for a deleted Image. What an older Image creates too belongs to that one.
 func (e *external) observeDeleted(ctx context.Context, m Image, v *view) (managed.ExternalObservation, error) {
 	owner, err := e.olderClaim(ctx, m, v)
 	if owner != "" || err != nil {
@@ -55,7 +54,7 @@ func (e *external) observeDeleted(ctx context.Context, m Image, v *view) (manage
 	return managed.ExternalObservation{ResourceExists: exists, ResourceUpToDate: true}, nil
 }
 
-// planOldRevisions finds the revisions that are kept no longer.
+// planOldRevisions finds the revisions that are no longer kept.
 func (r removal) planOldRevisions(ctx context.Context, m Image, v *view) error {
 	last := v.record.latest()
 	if last == nil {
@@ -82,8 +81,8 @@ func (r removal) planOldRevisions(ctx context.Context, m Image, v *view) error {
 	return nil
 }
 
-// lookAtCurrent looks whether the revision that Machines are made from is there, while
-// a newer one is on its way. What it lacks cannot be downloaded any more.
+// lookAtCurrent checks whether the revision that Machines are created from exists, while a newer one is being created. What is missing of it cannot
+// be downloaded again.
 func (r removal) lookAtCurrent(ctx context.Context, m Image, v *view, rev *revision) error {
 	for _, key := range rev.fileKeys() {
 		i := v.leaving(rev, key)
@@ -95,8 +94,7 @@ func (r removal) lookAtCurrent(ctx context.Context, m Image, v *view, rev *revis
 	return nil
 }
 
-// planRevisionRemoval decides about the files and templates of a revision that is to go,
-// unless it is in use.
+// planRevisionRemoval decides about the files and templates of a revision to remove, unless it is in use.
 func (r removal) planRevisionRemoval(ctx context.Context, m Image, v *view, rev *revision) error {
 	if used, err := r.usage.inUse(ctx, m, v, rev); used || err != nil {
 		return err
@@ -112,7 +110,7 @@ func (r removal) planRevisionRemoval(ctx context.Context, m Image, v *view, rev 
 	return nil
 }
 
-// leaveUnused has templates go that the spec asks for no more, unless they are in use.
+// leaveUnused decides about removing templates that the spec no longer requires, unless they are in use.
 func (r removal) leaveUnused(ctx context.Context, m Image, v *view, rev *revision) error {
 	if len(rev.Templates) == 0 {
 		return nil
@@ -123,9 +121,8 @@ func (r removal) leaveUnused(ctx context.Context, m Image, v *view, rev *revisio
 	return r.reader.leaveTemplates(ctx, m, v, rev)
 }
 
-// removal returns what is to be done about an item that is to go: first, what was
-// begun is brought to an end as ever; start means that, keep nothing now, and settle
-// that it can be removed or forgotten.
+// removal returns what to do about an item to remove. start means that what was begun is first brought to its end as usual, keep that nothing can be
+// done now, and settle that the item can be removed or forgotten.
 func (i *item) removal(v *view) action {
 	a := i.attempt()
 	switch {
@@ -136,16 +133,16 @@ func (i *item) removal(v *view) action {
 	case slices.Contains([]action{join, settle, fail, forget}, i.action):
 		return start
 	case i.action == wait && a.Task == "" && i.begun():
-		return keep // What was begun may show yet, and what is busy is let go.
+		return keep // The result of what was begun may still appear, and what is busy is left alone.
 	}
 	return settle
 }
 
-// lost reports whether the item was on a storage whose definition is gone, or on a node that is no member of the cluster any more,
-// where nothing can be removed.
+// lost reports whether the item was on a storage whose definition is deleted, or on a node that is no longer a member of the cluster, where nothing
+// can be removed.
 func (i *item) lost() bool { return i.undefined || i.nodeRemoved }
 
-// node is the one that has the item, or works on its storage.
+// node returns the node that has the item, or works on its storage.
 func (i *item) node() string {
 	if i.template != nil {
 		return i.template.Node
@@ -153,7 +150,7 @@ func (i *item) node() string {
 	return i.place.Node
 }
 
-// why is why an item is lost.
+// why returns why an item is lost.
 func (i *item) why() string {
 	if i.undefined {
 		return noStorage
@@ -161,12 +158,12 @@ func (i *item) why() string {
 	return "its node is not a member of the cluster any more"
 }
 
-// away reports whether the item is where it cannot be looked at now, or made by a task on a node that cannot be asked.
+// away reports whether the item is at a place that cannot be read now, or is created by a task on a node that cannot be asked.
 func (i *item) away(v *view) bool {
 	return !v.online(i.place.Node) && !i.place.Shared || i.offline != "" || i.unlisted != ""
 }
 
-// begun reports whether anything of the item may be in PVE.
+// begun reports whether any part of the item may be in PVE.
 func (i *item) begun() bool {
 	if i.template != nil {
 		return i.template.VMID != 0
@@ -182,7 +179,7 @@ func (i *item) attempt() *attempt {
 	return &i.file.attempt
 }
 
-// remove removes an item that is to go, or forgets it if it is not there or not ours.
+// remove removes an item, or forgets it if it does not exist or is not ours.
 func (e *external) remove(ctx context.Context, m Image, v *view, i *item) error {
 	a := i.attempt()
 	if i.lost() {
@@ -195,7 +192,7 @@ func (e *external) remove(ctx context.Context, m Image, v *view, i *item) error 
 		return e.finishRemoval(ctx, m, v, i)
 	}
 	if a.Task != "" {
-		return e.client.StopTask(ctx, proxmox.UPID(a.Task)) // It cleans up after itself.
+		return e.client.StopTask(ctx, proxmox.UPID(a.Task)) // The task cleans up after itself.
 	}
 	if i.foreign {
 		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("%s is left in place: %s", i, i.message)))
@@ -211,7 +208,7 @@ func (e *external) remove(ctx context.Context, m Image, v *view, i *item) error 
 	return nil
 }
 
-// forget takes an item out of the record.
+// forget removes an item from the record.
 func (i *item) forget() {
 	if i.template != nil {
 		delete(i.rev.Templates, i.key)
@@ -220,8 +217,7 @@ func (i *item) forget() {
 	delete(i.rev.Files, i.key)
 }
 
-// removeFile starts to delete a file that is as it was made. Its storage is listed
-// once more: somebody may have replaced it.
+// removeFile starts to delete a file that is as it was created. It lists the storage once more, because the file may have been replaced.
 func (e *external) removeFile(ctx context.Context, m Image, i *item) error {
 	there, err := e.client.Volumes(ctx, i.place.Node, i.place.Storage, string(contentOf(m.Parameters())))
 	if err != nil {
@@ -229,7 +225,7 @@ func (e *external) removeFile(ctx context.Context, m Image, i *item) error {
 	}
 	v := volumeNamed(there, i.rev.File)
 	if v == nil || !i.file.is(*v) {
-		return nil // The next look finds that.
+		return nil // The next reconcile finds that.
 	}
 	u, err := e.client.DeleteVolume(ctx, i.place.Node, v.ID)
 	return e.noteRemoval(m, i, u, err)
@@ -250,7 +246,7 @@ func (e *external) removeTemplate(ctx context.Context, m Image, i *item) error {
 	return e.noteRemoval(m, i, u, err)
 }
 
-// noteRemoval notes the task that removes an item, unless it could not be started.
+// noteRemoval records the task that removes an item, unless it could not be started.
 func (e *external) noteRemoval(m Image, i *item, u proxmox.UPID, err error) error {
 	if err != nil {
 		return err
@@ -276,7 +272,7 @@ func (e *external) finishRemoval(ctx context.Context, m Image, v *view, i *item)
 	}
 	a.Removal = ""
 	if t == nil {
-		return nil // The next look finds whether it is there.
+		return nil // The next reconcile determines whether the item exists.
 	}
 	err = t.Err()
 	e.event(m, event.Warning(eventRemovalFailed, err))

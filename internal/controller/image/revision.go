@@ -25,8 +25,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/checksum"
 )
 
-// wanted returns the checksum that the newest revision is to have; none if nothing is
-// known of it. It is undecided while the list has yet to be read.
+// wanted returns the checksum that the newest revision is to have, or none if nothing is known of it. decided is false while the list has yet to be
+// read.
 func (r *record) wanted(p *v1alpha1.ImageParameters) (c checksum.Checksum, decided bool) {
 	switch {
 	case p.Source.Checksum != nil:
@@ -41,9 +41,8 @@ func (r *record) wanted(p *v1alpha1.ImageParameters) (c checksum.Checksum, decid
 	return c, err == nil
 }
 
-// needsRevision reports whether the newest revision is not what the spec asks for. A
-// file that was adopted stays what it is until another checksum is asked for. Another URL
-// of a file with the same checksum makes none.
+// needsRevision reports whether the newest revision differs from what the spec requires. An adopted file stays until another checksum is required.
+// Another URL of a file with the same checksum needs no new revision.
 func (r *record) needsRevision(p *v1alpha1.ImageParameters) (c checksum.Checksum, needed bool) {
 	c, decided := r.wanted(p)
 	last := r.latest()
@@ -56,15 +55,14 @@ func (r *record) needsRevision(p *v1alpha1.ImageParameters) (c checksum.Checksum
 	return c, c.Algorithm != "" && c.String() != last.Checksum || last.otherFormat(p)
 }
 
-// otherFormat reports whether the spec asks for the file under another extension, by which
-// PVE takes it for something else.
+// otherFormat reports whether the spec requires another extension for the file, from which PVE derives its type.
 func (rev *revision) otherFormat(p *v1alpha1.ImageParameters) bool {
 	extension, err := extensionOf(p)
 	return err == nil && rev.File != "" && !rev.adopted() && !strings.HasSuffix(rev.File, "."+extension)
 }
 
-// chooseURL chooses and records where the file of the newest revision is downloaded from: the spec may name another place of the same file since the
-// revision was begun.
+// chooseURL chooses and records the URL from which the file of the newest revision is downloaded. The spec may have changed the URL of the same file
+// since the revision was begun.
 func (r *record) chooseURL(p *v1alpha1.ImageParameters) string {
 	rev := r.latest()
 	if c, decided := r.wanted(p); decided && c.Algorithm != "" && c.String() == rev.Checksum {

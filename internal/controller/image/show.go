@@ -36,19 +36,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// ours is the proof that a VM is a template's.
+// ours is the proof that a VM belongs to a template.
 const ours = qemu.Ours
 
-// The conditions of an Image beside those that every kind has.
+// The conditions of an Image in addition to those of every kind.
 const (
 	// TypeVerified is True if PVE has compared each file with the checksum.
 	TypeVerified xpv2.ConditionType = "Verified"
 
-	// TypeReplicated is True if the image is everywhere that it is to be.
+	// TypeReplicated is True if the image is at all places where it is to be.
 	TypeReplicated xpv2.ConditionType = "Replicated"
 )
 
-// Reasons of the conditions of an Image, beside those of downloads that failed.
+// Reasons of the conditions of an Image, in addition to those of failed downloads.
 const (
 	reasonInvalid        xpv2.ConditionReason = "Invalid"
 	reasonNotFound       xpv2.ConditionReason = "NotFound"
@@ -124,7 +124,7 @@ func unix(seconds int64) *metav1.Time {
 	return ptr.To(metav1.NewTime(time.Unix(seconds, 0)))
 }
 
-// showRevision shows the revision as what Machines are made from.
+// showRevision shows the revision that Machines are created from.
 func showRevision(o *v1alpha1.ImageObservation, m Image, v *view, rev *revision) {
 	o.Digest, o.File = rev.Checksum, rev.File
 	o.Replicas, o.Templates = v.replicasOf(m, rev), v.templatesOf(m, rev)
@@ -140,7 +140,7 @@ func showRevision(o *v1alpha1.ImageObservation, m Image, v *view, rev *revision)
 	}
 }
 
-// replicasOf returns the replicas of a revision: its files.
+// replicasOf returns the replicas of a revision, which are its files.
 func (v *view) replicasOf(m Image, rev *revision) []v1alpha1.ImageReplica {
 	var all []v1alpha1.ImageReplica
 	for _, key := range rev.fileKeys() {
@@ -194,7 +194,7 @@ func (v *view) itemOf(f *file, t *template) *item {
 	return nil
 }
 
-// progress returns the progress of the downloads that are under way: the least of them. What cannot be seen now is left out.
+// progress returns the least progress of the downloads that are under way. Downloads that cannot be seen now are left out.
 func progress(v *view) *int32 {
 	var least *int32
 	done := false
@@ -213,7 +213,7 @@ func progress(v *view) *int32 {
 	return least
 }
 
-// difference returns the difference between the spec and what there is.
+// difference returns the difference between the spec and the present state.
 func difference(v *view, m Image) []v1alpha1.OptionDifference {
 	var all []v1alpha1.OptionDifference
 	if v.record.latest() == nil && fetches(m.Parameters()) {
@@ -233,17 +233,17 @@ func difference(v *view, m Image) []v1alpha1.OptionDifference {
 	return all
 }
 
-// another returns the difference between the newest revision and the one that is to be begun.
+// another returns the difference between the newest revision and the one to begin.
 func (v *view) another(m Image) v1alpha1.OptionDifference {
 	last := v.record.latest()
 	if v.begin.String() != last.Checksum {
 		return v1alpha1.OptionDifference{Option: "checksum", Current: last.Checksum, Desired: v.begin.String()}
 	}
-	extension, _ := extensionOf(m.Parameters()) // No revision is begun without one.
+	extension, _ := extensionOf(m.Parameters()) // No revision is begun without an extension.
 	return v1alpha1.OptionDifference{Option: "source.format", Current: strings.TrimPrefix(path.Ext(last.File), "."), Desired: extension}
 }
 
-// name returns the name of what the item is in PVE.
+// name returns the name of the item in PVE.
 func (i *item) name() string {
 	if i.template == nil {
 		return i.rev.File
@@ -302,7 +302,7 @@ func deleting(v *view) xpv2.Condition {
 	return c
 }
 
-// used returns the revisions that stay because somebody needs them.
+// used returns the problems for the revisions that stay because they are in use.
 func used(v *view) []kind.Problem {
 	var all []kind.Problem
 	for _, rev := range v.record.Revisions {

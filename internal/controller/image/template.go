@@ -39,8 +39,7 @@ import (
 // templateDisk is the name of the image's disk among those of the template.
 const templateDisk = "image"
 
-// intendTemplate notes which VM is about to be made a template. A VMID that was
-// chosen before stands, unless somebody else has it.
+// intendTemplate records which VM is about to become a template. A VMID that was chosen before is kept, unless another guest has it.
 func (e *external) intendTemplate(ctx context.Context, m Image, v *view, i *item) error {
 	if err := e.permitTemplate(ctx, i.place); err != nil {
 		return err
@@ -64,8 +63,7 @@ func (e *external) intendTemplate(ctx context.Context, m Image, v *view, i *item
 	return nil
 }
 
-// foreignVMID reports whether a guest has the VMID that was chosen for the template:
-// one of ours would not be created again.
+// foreignVMID reports whether another guest has the VMID that was chosen for the template. If our VM had it, the VM would not be created again.
 func (i *item) foreignVMID(v *view) bool {
 	for _, g := range v.guests {
 		if g.VMID == i.template.VMID {
@@ -75,14 +73,14 @@ func (i *item) foreignVMID(v *view) bool {
 	return false
 }
 
-// permitTemplate returns an error that names the privileges which a template lacks.
+// permitTemplate returns an error that names the missing privileges for a template.
 func (e *external) permitTemplate(ctx context.Context, p place) error {
 	return kind.CheckPrivileges(ctx, e.client, "make a template on storage "+p.Storage,
 		proxmox.Privilege{Path: "/vms", Names: []string{"VM.Allocate"}},
 		proxmox.Privilege{Path: "/storage/" + p.Storage, Names: []string{"Datastore.AllocateSpace"}})
 }
 
-// actOnTemplate carries out what was decided about a template.
+// actOnTemplate carries out the decision about a template.
 func (e *external) actOnTemplate(ctx context.Context, m Image, v *view, i *item) error {
 	t := i.template
 	switch i.action {
@@ -102,7 +100,7 @@ func (e *external) actOnTemplate(ctx context.Context, m Image, v *view, i *item)
 	return nil
 }
 
-// makeVM starts to make the VM: of the file, or as a copy of a Machine's.
+// makeVM starts to create the VM, from the file or as a copy of a Machine's VM.
 func (e *external) makeVM(ctx context.Context, m Image, v *view, i *item) error {
 	t := i.template
 	var u proxmox.UPID
@@ -124,8 +122,8 @@ func (e *external) makeVM(ctx context.Context, m Image, v *view, i *item) error 
 	return nil
 }
 
-// vmidTaken gives up the VMID of a template, unless the VM that has it is the template's own: it was made by a call whose answer was lost, and the
-// next look finds it.
+// vmidTaken gives up the VMID of a template, unless the VM that has it is the template's. Such a VM was created by a call whose answer was lost, and
+// the next reconcile finds it.
 func (e *external) vmidTaken(ctx context.Context, t *template, taken error) error {
 	config, _, err := e.reader().vm(ctx, t)
 	switch {
@@ -148,7 +146,7 @@ func (e *external) createVM(ctx context.Context, m Image, v *view, i *item) (pro
 	return e.client.Create(ctx, proxmox.Ref{Node: t.Node, VMID: t.VMID}, p)
 }
 
-// templateParams returns what the template's VM is created with.
+// templateParams returns the parameters with which the template's VM is created.
 func (e *external) templateParams(m Image, t *template, volume string) (proxmox.Params, error) {
 	p := machineParameters(m, t, volume)
 	devices, err := (qemu.Devices{}).Assign(p, nil)
@@ -193,7 +191,7 @@ func machineParameters(m Image, t *template, volume string) *v1alpha1.MachinePar
 	return p
 }
 
-// convert starts to make a template of the VM, which was proven ours.
+// convert starts to convert the VM, which was proven to be ours, to a template.
 func (e *external) convert(ctx context.Context, m Image, i *item) error {
 	t := i.template
 	u, err := e.client.ConvertToTemplate(ctx, proxmox.Ref{Node: t.Node, VMID: t.VMID})
@@ -205,7 +203,7 @@ func (e *external) convert(ctx context.Context, m Image, i *item) error {
 	return nil
 }
 
-// failTemplate notes why a template could not be made.
+// failTemplate records why a template could not be created.
 func (e *external) failTemplate(ctx context.Context, m Image, i *item) error {
 	t, err := e.reader().task(ctx, i.template.Task)
 	if err != nil || t == nil {
@@ -234,7 +232,7 @@ func (e *external) sourceMachine(ctx context.Context, m Image) (proxmox.Ref, err
 	return proxmox.Ref{Node: other.Observation().Node, VMID: id}, nil
 }
 
-// copyMachine starts to copy the VM of a Machine, after it was proven to be that.
+// copyMachine starts to copy the VM of a Machine, after its identity was proven.
 func (e *external) copyMachine(ctx context.Context, m Image, t *template) (proxmox.UPID, error) {
 	source, err := e.sourceMachine(ctx, m)
 	if err != nil {

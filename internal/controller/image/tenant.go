@@ -28,9 +28,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// A confinement keeps an Image to what its tenant may have.
+// A confinement limits an Image to what its tenant may have.
 type confinement struct {
-	// tenant that confines it, or nil; and the one that would, where that is only shown.
+	// tenant that confines it, or nil; and warned, the one that would if its rules were enforced.
 	tenant, warned *tenancy.Tenant
 
 	records tenancy.Records
@@ -39,8 +39,8 @@ type confinement struct {
 	trusted bool
 }
 
-// confine an Image to what the provider has recorded to be its own: whoever may write annotations would have it remove files and stop tasks of others,
-// and be told of them. Without a signature that holds, an Image of a tenant has nothing.
+// confine limits an Image to what the provider has recorded as its own. Otherwise, users who can write annotations could make it remove files and
+// stop tasks of others, and reveal them. Without a valid signature, an Image of a tenant has nothing.
 func (e *external) confine(m Image, r *record) error {
 	_, signed := e.records.Image(m)
 	if e.trusted = signed || r.String() == ""; e.tenant == nil {
@@ -58,7 +58,7 @@ func (e *external) confine(m Image, r *record) error {
 	return nil
 }
 
-// signed is a record with its signature. While refusals are only shown it is signed if nothing would be refused.
+// signed returns a record with its signature. While refusals are only shown, it is signed if nothing would be refused.
 func (c confinement) signed(m Image, text string) map[string]string {
 	a := map[string]string{AnnotationRecord: text}
 	checked := c.tenant != nil || c.warned != nil && c.warned.CheckSpec(m) == nil
@@ -68,12 +68,12 @@ func (c confinement) signed(m Image, text string) map[string]string {
 	return a
 }
 
-// prefix is what the names of the Image's files begin with by default, if it is of a tenant, also where refusals are only shown.
+// prefix returns the default prefix of the names of the Image's files if it belongs to a tenant, even if refusals are only shown.
 func (c confinement) prefix() string {
 	return cmp.Or(tenancy.ImagesOf(c.tenant).Prefix(), tenancy.ImagesOf(c.warned).Prefix())
 }
 
-// usable are the storages of the nodes that files may be downloaded by.
+// usable returns the storages of the nodes that may download files.
 func (c confinement) usable(all []proxmox.Storage) []proxmox.Storage {
 	return slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool { return c.tenant.CheckNode(s.Node) != nil })
 }

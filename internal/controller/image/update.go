@@ -32,8 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Create begins the first revision. Its files are downloaded by the updates that
-// follow.
+// Create begins the first revision. The updates that follow download its files.
 func (e *external) Create(ctx context.Context, m Image) (managed.ExternalCreation, error) {
 	v := e.view
 	if v == nil {
@@ -75,7 +74,7 @@ func (e *external) begin(m Image, r *record, c checksum.Checksum) error {
 	return nil
 }
 
-// save keeps the record, with the external name that belongs to it.
+// save writes the record, with the external name that belongs to it.
 func (e *external) save(ctx context.Context, m Image, v *view) error {
 	a := e.signed(m, v.record.String())
 	if last := v.record.latest(); last != nil && meta.GetExternalName(m) == "" {
@@ -91,8 +90,8 @@ func (e *external) save(ctx context.Context, m Image, v *view) error {
 	return nil
 }
 
-// Update does what Observe found to be due. What is begun is noted before the first call, and what
-// came of it after the last one: what a provider that is killed meanwhile has not noted is looked for.
+// Update does what Observe found to be due. What is begun is recorded before the first call, and the results after the last one. If the provider is
+// killed meanwhile, the results that it has not recorded are looked for.
 func (e *external) Update(ctx context.Context, m Image) (managed.ExternalUpdate, error) {
 	v := e.view
 	if v == nil {
@@ -118,8 +117,7 @@ func (e *external) update(ctx context.Context, m Image, v *view) error {
 	return errors.Join(failed...)
 }
 
-// prepare prepares what is due: intents are noted in the record, revisions begun. It returns the
-// items that can be acted on.
+// prepare prepares the due work: it records intents, and begins revisions. It returns the items that can be acted on.
 func (e *external) prepare(ctx context.Context, m Image, v *view) (ready []*item, failed []error) {
 	if v.begin != nil {
 		failed = append(failed, e.begin(m, v.record, *v.begin))
@@ -138,7 +136,7 @@ func (e *external) prepare(ctx context.Context, m Image, v *view) (ready []*item
 	return ready, failed
 }
 
-// refreshed reads the list of checksums and keeps what it says.
+// refreshed reads the list of checksums and saves the result.
 func (e *external) refreshed(ctx context.Context, m Image, v *view) error {
 	if err := e.refresh(ctx, m.Parameters(), v.record); err != nil {
 		return err
@@ -146,7 +144,7 @@ func (e *external) refreshed(ctx context.Context, m Image, v *view) error {
 	return e.save(ctx, m, v)
 }
 
-// intend notes what is about to be done about an item.
+// intend records what is about to be done about an item.
 func (e *external) intend(ctx context.Context, m Image, v *view, i *item) error {
 	switch {
 	case i.removing || i.action != start:
@@ -160,7 +158,7 @@ func (e *external) intend(ctx context.Context, m Image, v *view, i *item) error 
 // act acts on an item.
 func (e *external) act(ctx context.Context, m Image, v *view, i *item) error {
 	switch {
-	case i.removing && i.removal(v) != start: // Otherwise it is first brought to an end.
+	case i.removing && i.removal(v) != start: // Otherwise, what was begun is first brought to its end.
 		return e.remove(ctx, m, v, i)
 	case i.template != nil:
 		return e.actOnTemplate(ctx, m, v, i)
@@ -168,7 +166,7 @@ func (e *external) act(ctx context.Context, m Image, v *view, i *item) error {
 	return e.actOnFile(ctx, m, i)
 }
 
-// Delete removes the files and templates that were made.
+// Delete removes the files and templates that were created.
 func (e *external) Delete(ctx context.Context, m Image) (managed.ExternalDelete, error) {
 	if e.view == nil {
 		return managed.ExternalDelete{}, nil
@@ -177,10 +175,10 @@ func (e *external) Delete(ctx context.Context, m Image) (managed.ExternalDelete,
 	return managed.ExternalDelete{}, e.update(ctx, m, e.view)
 }
 
-// refused reports whether a call that failed was not carried out, for sure.
+// refused reports whether a failed call was certainly not carried out.
 func refused(err error) bool { return err != nil && !proxmox.IsOutcomeUnknown(err) }
 
-// follow has the Image looked at when a task has ended.
+// follow has the Image reconciled when a task has ended.
 func (e *external) follow(m Image, u proxmox.UPID) {
 	c, ok := m.DeepCopyObject().(Image)
 	if !ok || u == "" || e.wake == nil {

@@ -36,11 +36,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// A usage finds who needs the revisions of an Image.
+// A usage finds the users of the revisions of an Image.
 type usage struct {
 	reader reader
 
-	// machines of all scopes are read from kube. Of an Image of a tenant, the isolation tells which of them are another tenant's.
+	// machines of all scopes are read from kube. For an Image of a tenant, isolation determines which of them belong to another tenant.
 	kube      client.Reader
 	machines  []resource.ManagedList
 	tenant    *tenancy.Tenant
@@ -51,7 +51,7 @@ func (e *external) usage() usage {
 	return usage{reader: e.reader(), kube: e.kube, machines: e.kinds.Machines, tenant: e.tenant, isolation: e.isolation}
 }
 
-// inUse reports whether anybody needs a revision, or may need it, and notes who does.
+// inUse reports whether a revision is in use, or may be, and records its users.
 func (u usage) inUse(ctx context.Context, m Image, v *view, rev *revision) (bool, error) {
 	users, err := u.users(ctx, m, v, rev)
 	if len(users) > 0 {
@@ -64,14 +64,14 @@ func (u usage) inUse(ctx context.Context, m Image, v *view, rev *revision) (bool
 	return len(users) > 0, err
 }
 
-// A downError says that a storage cannot be looked at now.
+// A downError reports that a storage cannot be read now.
 type downError struct{ error }
 
-// mostUsers of a revision that are named.
+// mostUsers is how many users of a revision are named.
 const mostUsers = 10
 
-// users returns who needs a revision: Machines that are being made from it, VMs whose
-// disks are linked to its templates', and VMs that have its ISO image in a drive. Those that are known come with an OfflineError too.
+// users returns the users of a revision: Machines that are being created from it, VMs whose disks are linked to its templates', and VMs that have its
+// ISO image in a drive. With an OfflineError, it returns the known users too.
 func (u usage) users(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
 	users, err := u.machineUsers(ctx, m, rev)
 	if err != nil {
@@ -96,8 +96,8 @@ func (u usage) users(ctx context.Context, m Image, v *view, rev *revision) ([]st
 	return users[:min(len(users), mostUsers)], nil
 }
 
-// machineUsers returns the Machines that are being made from a revision, or are linked
-// clones of its templates. Those that are known to be of other tenants are not made from the Image of a tenant, whatever their annotations say.
+// machineUsers returns the Machines that are being created from a revision, or are linked clones of its templates. Machines that are known to belong
+// to other tenants are never created from the Image of a tenant, whatever their annotations say.
 func (u usage) machineUsers(ctx context.Context, m Image, rev *revision) ([]string, error) {
 	var users []string
 	among := u.isolation(ctx)
@@ -116,8 +116,7 @@ func (u usage) machineUsers(ctx context.Context, m Image, rev *revision) ([]stri
 	return users, nil
 }
 
-// needs reports whether a Machine needs a revision of an Image of its own scope and
-// namespace.
+// needs reports whether a Machine needs a revision of an Image in the Machine's scope and namespace.
 func needs(x Machine, m Image, rev *revision) bool {
 	pin, ok := imageref.PinOf(x)
 	if !ok || pin.UID != string(m.GetUID()) || pin.Revision != rev.Number || x.GetNamespace() != m.GetNamespace() {
@@ -129,8 +128,7 @@ func needs(x Machine, m Image, rev *revision) bool {
 	return making || linked
 }
 
-// linkedTo returns the VMs whose disks are linked to those of a template. What PVE calls
-// them begins with what the base is called.
+// linkedTo returns the VMs whose disks are linked to those of a template. In PVE, their names begin with the name of the base.
 func (u usage) linkedTo(ctx context.Context, v *view, t *template) ([]string, error) {
 	if t.VMID == 0 || !v.online(t.Node) {
 		return nil, nil

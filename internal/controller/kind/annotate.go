@@ -27,8 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Rename renames annotations in a map, given their present names by their former ones, and
-// reports whether it changed any. A present annotation that is there already is kept.
+// Rename renames annotations in a map. present maps their former names to their present ones. Rename reports whether it has changed any. An existing
+// annotation with the present name is kept.
 func Rename(annotations, present map[string]string) bool {
 	changed := false
 	for former, name := range present {
@@ -55,11 +55,10 @@ func hasFormer(annotations, present map[string]string) bool {
 	return false
 }
 
-// RenameAnnotations renames annotations of the object, in the Kubernetes API and in memory,
-// given their present names by their former ones.
+// RenameAnnotations renames annotations of the object, in the Kubernetes API and in memory. present maps their former names to their present ones.
 func RenameAnnotations(ctx context.Context, kube client.Writer, o client.Object, present map[string]string) error {
 	if !hasFormer(o.GetAnnotations(), present) {
-		return nil // As at almost every look, which is to copy nothing.
+		return nil // This is the case at almost every reconcile, so nothing is copied.
 	}
 	before, ok := o.DeepCopyObject().(client.Object)
 	if !ok {
@@ -78,15 +77,15 @@ func RenameAnnotations(ctx context.Context, kube client.Writer, o client.Object,
 	return nil
 }
 
-// Annotate annotates the object in the Kubernetes API and in memory, where everything else
-// stays as it is, its status included. It is a conflict if the object is no
-// longer the one that was read: what is written next would undo the change of
-// somebody else. Nothing is sent if the object has these annotations already.
+// Annotate sets annotations of the object in the Kubernetes API and in memory, where everything else stays as it is, including the status. It returns
+// a conflict if the object is no longer the version that was read, because the next write would undo the change of another client. Nothing is sent if
+// the object has these annotations already.
 func Annotate(ctx context.Context, kube client.Writer, o client.Object, annotations map[string]string) error {
 	return patchMetadata(ctx, kube, o, withAnnotations(o, annotations), o.GetFinalizers())
 }
 
-// AnnotateWithFinalizer annotates the object as Annotate does, and adds the finalizer by the same write. The reconciler would add it by another one.
+// AnnotateWithFinalizer annotates the object as Annotate does, and adds the finalizer in the same write. The reconciler would add it in a separate
+// one.
 func AnnotateWithFinalizer(ctx context.Context, kube client.Writer, o client.Object, annotations map[string]string) error {
 	finalizers := o.GetFinalizers()
 	if !slices.Contains(finalizers, managed.FinalizerName) {
@@ -105,17 +104,17 @@ func withAnnotations(o client.Object, others map[string]string) map[string]strin
 
 type creationEndKey struct{}
 
-// AtCreationEnd returns the context in which a creation that has gone well notes what it has begun: Annotate annotates the object in memory alone, since
-// crossplane-runtime writes its annotations next, with the one that says how the creation has ended. What is written then is what differs from the
-// cache, which may not have yet what is removed: RemoveAnnotation writes at once.
+// AtCreationEnd returns the context in which a successful creation records what it has begun. Annotate then changes the object in memory only,
+// because crossplane-runtime writes the annotations next, with the one that records how the creation has ended. That write contains what differs from
+// the cache, which may not have a removed annotation yet. RemoveAnnotation therefore writes immediately.
 func AtCreationEnd(ctx context.Context) context.Context {
 	return context.WithValue(ctx, creationEndKey{}, true)
 }
 
-// writingTime is how long it may take to write what became of a call.
+// writingTime is the maximum duration of writing the outcome of a call.
 const writingTime = 10 * time.Second
 
-// AfterCall writes what became of a call to PVE, though the time of the reconcile may be over: one call may take all of it.
+// AfterCall writes the outcome of a call to PVE, even if the time of the reconcile is over. One call may use up all of it.
 func AfterCall(ctx context.Context, write func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writingTime)
 	defer cancel()
@@ -130,8 +129,8 @@ func RemoveAnnotation(ctx context.Context, kube client.Writer, o client.Object, 
 	return patchMetadata(ctx, kube, o, left, o.GetFinalizers())
 }
 
-// patchMetadata changes annotations and finalizers in the Kubernetes API and in memory, where
-// everything else stays as it is. It is a conflict if the object has changed meanwhile.
+// patchMetadata changes annotations and finalizers in the Kubernetes API and in memory, where everything else stays as it is. It returns a conflict
+// if the object has changed meanwhile.
 func patchMetadata(ctx context.Context, kube client.Writer, o client.Object, annotations map[string]string, finalizers []string) error {
 	if maps.Equal(o.GetAnnotations(), annotations) && slices.Equal(o.GetFinalizers(), finalizers) {
 		return nil

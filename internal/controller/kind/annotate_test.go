@@ -48,7 +48,7 @@ func kube(t *testing.T, objects ...client.Object) client.WithWatch {
 	return fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(objects...).WithStatusSubresource(objects...).Build()
 }
 
-// machine as it was read from the API.
+// machine returns the Machine as read from the API.
 func machine(t *testing.T, kube client.Client) *cluster.Machine {
 	t.Helper()
 	m := &cluster.Machine{}
@@ -111,7 +111,7 @@ func TestAnnotateUnchanged(t *testing.T) {
 	}
 }
 
-// TestAfterCall has what became of a call written though the reconcile is over.
+// TestAfterCall checks that the outcome of a call is written even if the reconcile is over.
 func TestAfterCall(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	end()

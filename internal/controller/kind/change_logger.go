@@ -26,16 +26,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// detailDifference is what an entry of the change log names the message of the condition
-// UpToDate, which says what differed from what to what.
+// detailDifference is the key in an entry of the change log for the message of the condition UpToDate, which lists the differences.
 const detailDifference = "difference"
 
-// changeLogger records what was done, with the difference that it was done for.
+// changeLogger records each operation, with the difference that caused it.
 type changeLogger struct {
 	next managed.ChangeLogger
 }
 
-// Log logs the operation, unless it waits for its turn: then nothing was done yet.
+// Log logs the operation, unless it waits for its turn and nothing was done yet.
 func (l changeLogger) Log(
 	ctx context.Context, mg resource.Managed, op changelogs.OperationType, changeErr error, details managed.AdditionalDetails,
 ) error {
@@ -52,7 +51,7 @@ func (l changeLogger) Log(
 	return l.next.Log(ctx, mg, op, changeErr, details)
 }
 
-// waited reports whether the reconcile has met what it waits for.
+// waited reports whether the reconcile has encountered something that it waits for.
 func waited(ctx context.Context) bool {
 	of, ok := ctx.Value(outcomeKey{}).(*outcome)
 	return ok && of.err != nil

@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A changeLog keeps the details of what was logged.
+// A changeLog stores the details of what was logged.
 type changeLog []managed.AdditionalDetails
 
 func (l *changeLog) Log(_ context.Context, _ resource.Managed, _ changelogs.OperationType, _ error, d managed.AdditionalDetails) error {

@@ -42,7 +42,7 @@ type conditionRecorder struct {
 	log      logging.Logger
 }
 
-// Start counts in each interval until the context ends.
+// Start counts once per interval until the context ends.
 func (r conditionRecorder) Start(ctx context.Context) error {
 	tick := time.NewTicker(r.interval)
 	defer tick.Stop()
@@ -78,7 +78,8 @@ func (r conditionRecorder) record(ctx context.Context) {
 	}
 }
 
-// statusFor is the status of a condition as it is counted: what a paused resource lacks, its user has asked for: that is no fault.
+// statusFor returns the status as which a condition is counted. A condition of a paused resource that is not True is counted as paused, because the
+// user has requested that and it is not a fault.
 func statusFor(mg resource.Managed, t xpv2.ConditionType) string {
 	status := mg.GetCondition(t).Status
 	if status != corev1.ConditionTrue && metrics.Paused(mg) {

@@ -27,7 +27,7 @@ import (
 // Conflicts are all resources of a kind that can stand for the same thing in PVE, in
 // both scopes.
 type Conflicts struct {
-	// Reader of the resources, which had better be a cache.
+	// Reader of the resources, preferably a cache.
 	Reader client.Reader
 
 	// Lists of the kind in each scope, all empty. A kind that is not installed
@@ -35,9 +35,8 @@ type Conflicts struct {
 	Lists []resource.ManagedList
 }
 
-// Older is the name of the oldest resource that manages what this one manages too,
-// which is what claims says of it; empty if there is none older. The oldest one wins, so
-// that a mistake changes nothing.
+// Older returns the name of the oldest resource that manages the same object as this one, as claims reports, and an empty name if none is older. The
+// oldest one wins, so that a mistake changes nothing.
 func (p Conflicts) Older(ctx context.Context, mg resource.Managed, claims func(resource.Managed) bool) (string, error) {
 	oldest, err := p.Oldest(ctx, mg, claims)
 	if oldest == nil || err != nil {
@@ -46,7 +45,7 @@ func (p Conflicts) Older(ctx context.Context, mg resource.Managed, claims func(r
 	return client.ObjectKeyFromObject(oldest).String(), nil
 }
 
-// Oldest is Older with the resource itself, which must not be changed; nil if there is none.
+// Oldest returns the resource that Older names, which must not be changed, or nil if there is none.
 func (p Conflicts) Oldest(ctx context.Context, mg resource.Managed, claims func(resource.Managed) bool) (resource.Managed, error) {
 	oldest := mg
 	for _, empty := range p.Lists {
@@ -66,7 +65,7 @@ func (p Conflicts) Oldest(ctx context.Context, mg resource.Managed, claims func(
 	return oldest, nil
 }
 
-// Older reports whether a was made before b, or ranks before it.
+// Older reports whether a was created before b, or at the same time and has the lesser UID.
 func Older(a, b resource.Managed) bool {
 	if a.GetUID() == b.GetUID() {
 		return false

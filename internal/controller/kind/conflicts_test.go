@@ -29,7 +29,7 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 )
 
-// TestConflictsOlder has the oldest of several resources that claim the same be the one that has it, in whichever order they are listed.
+// TestConflictsOlder checks that the oldest of several resources with the same claim wins, in whichever order they are listed.
 func TestConflictsOlder(t *testing.T) {
 	at := func(name string, second int64) *cluster.Machine {
 		return &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(time.Unix(second, 0))}}

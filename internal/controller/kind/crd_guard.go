@@ -36,9 +36,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// AnnotationOrphaned marks a resource whose definition was deleted while it was
-// there, where nothing else would tell that later. What it stands for is not
-// destroyed, until the annotation is removed.
+// AnnotationOrphaned marks a resource whose definition was deleted while the resource existed, where nothing else would show that later. What it
+// stands for is not destroyed until the annotation is removed.
 const AnnotationOrphaned = "proxmox.vitistack.io/orphaned-by-crd"
 
 // FormerAnnotations returns the present names of this package's annotations by their former ones.
@@ -46,37 +45,33 @@ func FormerAnnotations() map[string]string {
 	return map[string]string{"proxmox.vitistack.io/outlived-definition": AnnotationOrphaned}
 }
 
-// mostRequested is how many deletions that were asked for are remembered. Of others the definition is read again.
+// mostRequested is how many requested deletions are remembered. For others, the definition is read again.
 const mostRequested = 4096
 
-// settlingTime is how long the discovery of an API server may take to tell that a
-// definition is being deleted, after it was told that a resource is. It follows
-// both in milliseconds, each by a watch of its own.
+// settlingTime is how long the discovery of an API server may take to report that a definition is being deleted, after the server has learned that a
+// resource is. It learns of both within milliseconds, by separate watches.
 const settlingTime = 2 * time.Second
 
-// clockSkew is how far the clocks of two API servers of a cluster may be apart: the one that deletes the resources of a definition need not
-// be the one that was asked to delete the definition.
+// clockSkew is how far the clocks of two API servers of a cluster may be apart. The server that deletes the resources of a definition need not be the
+// one that was asked to delete the definition.
 const clockSkew = 30 * time.Second
 
-// A crdGuard of a kind. When it is deleted, as it is when the package is
-// uninstalled, Kubernetes deletes all resources of the kind. Nobody has asked then
-// to destroy what they stand for.
+// A crdGuard protects the resources of a kind. When the kind's definition is deleted, as when the package is uninstalled, Kubernetes deletes all
+// resources of the kind, although no user has requested the destruction of what they stand for.
 type crdGuard struct {
-	// reader asks the API server itself: a cache could know of the deletion of a
-	// resource before that of its definition. May be nil.
+	// reader reads from the API server. A cache could receive the deletion of a resource before that of its definition. May be nil.
 	reader client.Reader
 	mapper meta.RESTMapper
 
-	// requested has the UIDs of resources that were deleted while their definition was there and not being deleted: that stays so. The
-	// definition of a large kind costs an API server as much as several writes. May be nil.
+	// requested has the UIDs of resources that were deleted while their definition existed and was not being deleted, which does not change later.
+	// Reading the definition of a large kind costs an API server as much as several writes. May be nil.
 	requested *lru.Cache
-	// listed returns the resources of the kind in the cache, which must not be changed: one read of the definition tells of all that were
-	// deleted before. May be nil without requested.
+	// listed returns the resources of the kind in the cache, which must not be changed. One read of the definition covers all that were deleted before.
+	// May be nil without requested.
 	listed func(context.Context) ([]resource.Managed, error)
-	// discovery stands in for the reader, for those who may not read definitions.
-	// Without either nothing is known.
+	// discovery replaces the reader if the provider may not read definitions. Without either, nothing is known.
 	discovery discovery.ServerResourcesInterface
-	// writer marks resources. Needed with discovery.
+	// writer marks resources. It is needed with discovery.
 	writer client.Client
 	kind   schema.GroupVersionKind
 }
@@ -104,7 +99,7 @@ func (d crdGuard) deletedWithCRD(ctx context.Context, mg resource.Managed) error
 	return nil
 }
 
-// isRequested reports whether somebody is known to have asked for the deletion of a resource.
+// isRequested reports whether the deletion of a resource is known to have been requested.
 func (d crdGuard) isRequested(mg resource.Managed) bool {
 	if d.requested == nil || mg.GetUID() == "" {
 		return false
@@ -113,14 +108,14 @@ func (d crdGuard) isRequested(mg resource.Managed) bool {
 	return is
 }
 
-// deleted returns the resources of which the cache shows that they are deleted.
+// deleted returns the resources that are being deleted according to the cache.
 func (d crdGuard) deleted(ctx context.Context) []resource.Managed {
 	if d.requested == nil {
 		return nil
 	}
 	all, err := d.listed(ctx)
 	if err != nil {
-		// Each has the definition read for itself then.
+		// The definition is then read for each resource.
 		return nil
 	}
 	var deleted []resource.Managed
@@ -132,7 +127,7 @@ func (d crdGuard) deleted(ctx context.Context) []resource.Managed {
 	return deleted
 }
 
-// remember keeps which resources, deleted before the definition was read, were deleted because somebody has asked for it.
+// remember records which resources, deleted before the definition was read, were deleted by request.
 func (d crdGuard) remember(crd *metav1.PartialObjectMetadata, deleted []resource.Managed) {
 	if d.requested == nil {
 		return
@@ -160,8 +155,8 @@ func (d crdGuard) read(ctx context.Context) (*metav1.PartialObjectMetadata, erro
 	return crd, errors.Wrap(err, errDeletionCauseUnknown)
 }
 
-// isDeletedWith returns an error if a resource that was deleted at a time was deleted because its definition is, or was. What was deleted
-// shortly before its definition is kept too, by the times of both.
+// isDeletedWith returns an error if a resource that was deleted at a time was deleted because its definition is, or was, being deleted. By the times
+// of both, it also protects a resource that was deleted shortly before its definition.
 func isDeletedWith(crd *metav1.PartialObjectMetadata, asked *metav1.Time) error {
 	switch {
 	case !crd.CreationTimestamp.Before(asked):
@@ -172,10 +167,9 @@ func isDeletedWith(crd *metav1.PartialObjectMetadata, asked *metav1.Time) error 
 	return errKept(crd.GetName(), "is being deleted")
 }
 
-// isWithdrawn asks which verbs the API server offers for the kind: while a
-// definition is being deleted, its resources cannot be created. It does not tell
-// since when, so that resources deleted earlier are kept too. They are marked, for
-// Crossplane 1 may put a new definition in the place of one that is going.
+// isWithdrawn asks which verbs the API server offers for the kind. While a definition is being deleted, its resources cannot be created. The verbs do
+// not show since when, so that resources deleted earlier are protected too. They are marked, because Crossplane 1 may install a new definition in
+// place of one that is being deleted.
 func (d crdGuard) isWithdrawn(ctx context.Context, mg resource.Managed) error {
 	if mg.GetAnnotations()[AnnotationOrphaned] != "" {
 		return errKept(d.kind.GroupKind().String(), "was deleted while this resource was there")
@@ -213,7 +207,7 @@ func (d crdGuard) isOffered() (bool, error) {
 	return false, errors.Errorf("cannot find the definition of %s", d.kind.GroupKind())
 }
 
-// markOrphaned marks a resource as orphaned that stays although its definition goes.
+// markOrphaned marks a resource as orphaned that stays although its definition is being deleted.
 func (d crdGuard) markOrphaned(ctx context.Context, mg resource.Managed) error {
 	before, ok := mg.DeepCopyObject().(client.Object)
 	if !ok {
@@ -223,8 +217,8 @@ func (d crdGuard) markOrphaned(ctx context.Context, mg resource.Managed) error {
 	return d.writer.Patch(ctx, mg, client.MergeFrom(before))
 }
 
-// awaitDiscovery waits until a deletion is old enough that discovery knows its cause. It
-// never waits longer than that, however wrong clocks are.
+// awaitDiscovery waits until a deletion is old enough for discovery to know its cause. It never waits longer than settlingTime, however wrong clocks
+// are.
 func awaitDiscovery(ctx context.Context, asked time.Time) error {
 	// Times of deletions are whole seconds.
 	wait := min(settlingTime, settlingTime+time.Second-time.Since(asked))
@@ -248,7 +242,7 @@ func errKept(name, why string) error {
 		"it stays in Proxmox VE until it is destroyed there, and this resource until then or until its finalizers are removed", name, why)
 }
 
-// guardedConnector connects to what is not destroyed just because its kind goes.
+// guardedConnector connects to objects that are not destroyed merely because their kind is deleted.
 type guardedConnector[T resource.Managed] struct {
 	next managed.TypedExternalConnector[T]
 	crd  crdGuard
@@ -269,7 +263,7 @@ type guardedClient[T resource.Managed] struct {
 	crd crdGuard
 }
 
-// Delete deletes with the next client what somebody has asked to delete.
+// Delete deletes with the next client if the deletion was requested.
 func (c guardedClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
 	if err := c.crd.deletedWithCRD(ctx, mg); err != nil {
 		return managed.ExternalDelete{}, err

@@ -49,7 +49,7 @@ func (d *destroyer) Delete(context.Context, *cluster.Machine) (managed.ExternalD
 	return managed.ExternalDelete{}, nil
 }
 
-// A mark that a release before has left counts after an upgrade.
+// TestFormerMarkCounts checks that a mark of an earlier release counts after an upgrade.
 func TestFormerMarkCounts(t *testing.T) {
 	m := newMachine()
 	m.SetAnnotations(map[string]string{"proxmox.vitistack.io/outlived-definition": "true"})
@@ -127,8 +127,8 @@ func TestDepartures(t *testing.T) {
 	}
 }
 
-// TestDefinitionReadOnce sees that the definition is read once for all resources that the cache shows as deleted, and again for one that
-// is to be kept.
+// TestDefinitionReadOnce checks that the definition is read once for all resources that are deleted in the cache, and again for one that is to be
+// kept.
 func TestDefinitionReadOnce(t *testing.T) {
 	noon := metav1.NewTime(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC))
 	reads, goes := 0, (*metav1.Time)(nil)
@@ -213,14 +213,14 @@ func (v verbs) ServerPreferredNamespacedResources() ([]*metav1.APIResourceList, 
 	return nil, errors.New("unexpected question")
 }
 
-// patched takes every patch.
+// patched accepts every patch.
 type patched struct{ client.Client }
 
 func (patched) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
 	return nil
 }
 
-// late is the discovery of an API server that learns of a deletion between two questions.
+// late is the discovery of an API server that learns of a deletion between two requests.
 type late struct {
 	verbs
 

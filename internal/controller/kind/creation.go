@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// creationOptions save a write of each new resource, and write what became of a creation at a shutdown as well.
+// creationOptions save one write per new resource, and write the outcome of a creation even during a shutdown.
 func creationOptions(kube client.Client, o Options) []managed.ReconcilerOption {
 	return []managed.ReconcilerOption{
 		managed.WithFinalizer(creationFinalizer{
@@ -40,16 +40,16 @@ func creationOptions(kube client.Client, o Options) []managed.ReconcilerOption {
 	}
 }
 
-// A creationFinalizer has the finalizer of a resource that is about to be created written with the annotation that its creation is pending, which
-// crossplane-runtime writes next, and before anything is made.
+// A creationFinalizer does not write the finalizer of a resource that is about to be created. crossplane-runtime writes the finalizer with the next
+// write, together with the annotation that the creation is pending, before anything is created.
 type creationFinalizer struct {
 	resource.Finalizer
 
-	// policies says that management policies are looked at.
+	// policies is true if management policies are enabled.
 	policies bool
 }
 
-// AddFinalizer adds the finalizer, in memory alone if a creation follows.
+// AddFinalizer adds the finalizer, in memory only if a creation follows.
 func (f creationFinalizer) AddFinalizer(ctx context.Context, o resource.Object) error {
 	if of, ok := ctx.Value(outcomeKey{}).(*outcome); ok && of.missing && f.mayCreate(o) {
 		meta.AddFinalizer(o, managed.FinalizerName)

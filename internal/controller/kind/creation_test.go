@@ -34,15 +34,15 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 )
 
-// A maker makes what is missing, and notes the task.
+// A maker creates what is missing, and records the task.
 type maker struct {
 	external
 
 	missing bool
 	kube    client.Client
-	// end ends the reconcile once it is made. May be nil.
+	// end ends the reconcile after the creation. May be nil.
 	end func()
-	// atCall is the resource as the API has it at the call that makes it.
+	// atCall is the resource in the API at the time of the call that creates it.
 	atCall *cluster.Machine
 }
 
@@ -59,7 +59,7 @@ func (m *maker) Create(ctx context.Context, mg *cluster.Machine) (managed.Extern
 	return managed.ExternalCreation{}, errors.Join(err, Annotate(AtCreationEnd(ctx), m.kube, mg, map[string]string{"task": "1"}))
 }
 
-// TestWritesOfCreation counts what is written of a resource, beside its status.
+// TestWritesOfCreation counts the writes of a resource, except those of its status.
 func TestWritesOfCreation(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
@@ -127,7 +127,7 @@ func TestWritesOfCreation(t *testing.T) {
 	}
 }
 
-// written lists what an object has that is written for it, in the order of the alphabet.
+// written lists the parts of an object that are written for it, in alphabetical order.
 func written(o client.Object) (has []string) {
 	if slices.Contains(o.GetFinalizers(), managed.FinalizerName) {
 		has = append(has, "finalizer")
@@ -161,7 +161,7 @@ func TestAnnotateWithFinalizer(t *testing.T) {
 	}
 }
 
-// TestRemovedAtCreationEnd removes what a creation has noted, and the cache has not seen yet.
+// TestRemovedAtCreationEnd removes what a creation has recorded, and the cache has not seen yet.
 func TestRemovedAtCreationEnd(t *testing.T) {
 	server := kube(t, newMachine())
 	c := behind{Client: server, cache: kube(t, newMachine())}

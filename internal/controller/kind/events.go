@@ -34,13 +34,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
-// reasonUpdated is what the managed reconciler calls its events of updates.
+// reasonUpdated is the reason of the managed reconciler's events for updates.
 const reasonUpdated event.Reason = "UpdatedExternalResource"
 
-// reasonDeleted is what it calls its events of each step of a deletion, which are told once.
+// reasonDeleted is the reason of its events for each step of a deletion, which are recorded once.
 const reasonDeleted event.Reason = "DeletedExternalResource"
 
-// textOfConflict is what the API server says of an object that has changed since it was read.
+// textOfConflict is the API server's message for an object that has changed since it was read.
 const textOfConflict = "the object has been modified"
 
 // A filteringRecorder records the events that none of its filters drops. The recorder of
@@ -62,16 +62,16 @@ func (r filteringRecorder) WithAnnotations(keysAndValues ...string) event.Record
 	return filteringRecorder{next: r.next.WithAnnotations(keysAndValues...), filters: r.filters}
 }
 
-// EventLeftBehind is of what stays in Proxmox VE when its resource is deleted.
+// EventLeftBehind reports what stays in Proxmox VE when its resource is deleted.
 const EventLeftBehind event.Reason = "LeftBehind"
 
-// NewRecorder returns what records the events of a kind itself. A resource that is deleted may be looked at again before it is gone: what it leaves behind
-// is told once.
+// NewRecorder returns the recorder for the events that a kind records itself. A resource that is being deleted may be reconciled several times. What
+// it leaves behind is reported once.
 func NewRecorder(mgr ctrl.Manager, controller string) event.Recorder {
 	return filteringRecorder{next: event.NewAPIRecorder(mgr.GetEventRecorderFor(controller)), filters: []event.FilterFn{reportOnce(EventLeftBehind)}}
 }
 
-// reportOnce returns a filter that drops events with a reason that tell the same of a resource again.
+// reportOnce returns a filter that drops events with a reason if the resource has had one with the same message.
 func reportOnce(reason event.Reason) event.FilterFn {
 	type telling struct {
 		uid     types.UID
@@ -90,12 +90,12 @@ func reportOnce(reason event.Reason) event.FilterFn {
 	}
 }
 
-// rememberFault is for how long the last fault of a resource is known that is not seen again. What Synced shows lasts longer: this is
-// only for updates of the status that were lost, and for caches that are behind.
+// rememberFault is how long the last fault of a resource is remembered if it does not recur. Synced shows it for longer. The memory is only needed
+// for status updates that were lost, and for caches that lag behind.
 const rememberFault = time.Hour
 
-// reportedErrors are the errors that the managed reconciler has reported last, by resource. It shows them in Synced after its event, and that
-// update can be lost, as in a conflict: then the next reconcile reads what Synced was before.
+// reportedErrors holds the error that the managed reconciler has reported last for each resource. The reconciler shows an error in Synced after its
+// event, and that update can be lost, for example because of a conflict. The next reconcile then reads the previous value of Synced.
 type reportedErrors struct {
 	now func() time.Time
 
@@ -111,16 +111,15 @@ func newReportedErrors(now func() time.Time) *reportedErrors {
 	return &reportedErrors{now: now}
 }
 
-// needless reports whether an event of the managed reconciler tells nothing: that an update was
-// requested, where the kind has an event of each change itself, that the object has changed
-// since it was read, after which the reconciler reads it again, or a fault that was told before.
+// needless reports whether an event of the managed reconciler adds nothing: that an update was requested, if the kind records an event for each
+// change itself; that the object has changed since it was read, after which the reconciler reads it again; or a fault that was already reported.
 func (f *reportedErrors) needless(tellsChanges bool) event.FilterFn {
 	return func(obj runtime.Object, e event.Event) bool {
 		return tellsChanges && e.Reason == reasonUpdated || strings.Contains(e.Message, textOfConflict) || f.alreadyReported(obj, e)
 	}
 }
 
-// alreadyReported reports whether a warning is of the fault that the last reconcile has ended with, and remembers it.
+// alreadyReported reports whether a warning is about the fault that the last reconcile has ended with, and remembers it.
 func (f *reportedErrors) alreadyReported(obj runtime.Object, e event.Event) bool {
 	mg, ok := obj.(resource.Managed)
 	if !ok || e.Type != event.TypeWarning || e.Message == "" {
@@ -139,7 +138,7 @@ func (f *reportedErrors) alreadyReported(obj runtime.Object, e event.Event) bool
 	return shown.Status == corev1.ConditionFalse && strings.HasSuffix(shown.Message, e.Message)
 }
 
-// concluded forgets the fault of a resource whose reconcile has ended without one: it is told again if it comes back.
+// concluded forgets the fault of a resource whose reconcile has ended without one, so that it is reported again if it recurs.
 func (f *reportedErrors) concluded(obj client.Object) {
 	mg, ok := obj.(resource.Managed)
 	if f == nil || !ok || mg.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse {
@@ -154,10 +153,10 @@ func (f *reportedErrors) forget(mg resource.Managed) {
 	f.last.Delete(mg)
 }
 
-// reasonCannotReconcile is the reason of events of faults of kinds without the managed reconciler.
+// reasonCannotReconcile is the reason of events for faults of kinds without the managed reconciler.
 const reasonCannotReconcile event.Reason = "CannotReconcile"
 
-// reporter returns what tells how a reconcile of a kind without the managed reconciler has ended, each fault once.
+// reporter returns a function that reports how a reconcile of a kind without the managed reconciler has ended, each fault once.
 func (f *reportedErrors) reporter(record event.Recorder) func(resource.Managed, error) {
 	told := f.needless(true)
 	return func(mg resource.Managed, err error) {

@@ -116,7 +116,7 @@ func TestNeedless(t *testing.T) {
 	}
 }
 
-// The managed reconciler annotates its events with the external name of each object.
+// TestFilteringRecorder checks the filters although the managed reconciler annotates its events with the external name of each object.
 func TestFilteringRecorder(t *testing.T) {
 	kube := record.NewFakeRecorder(4)
 	filters := []event.FilterFn{newReportedErrors(time.Now).needless(true)}
@@ -133,7 +133,7 @@ func TestFilteringRecorder(t *testing.T) {
 	}
 }
 
-// TestFaultToldOnce has updates of the status lost, after which the reconciler reads what Synced was before the fault.
+// TestFaultToldOnce loses updates of the status, after which the reconciler reads the value of Synced from before the fault.
 func TestFaultToldOnce(t *testing.T) {
 	now := time.Now()
 	const web, db = "web", "db"
@@ -214,7 +214,7 @@ func TestFaultToldOnce(t *testing.T) {
 	}
 }
 
-// recordingManager is a manager whose events are kept.
+// recordingManager is a manager that stores its events.
 type recordingManager struct {
 	ctrl.Manager
 
@@ -223,7 +223,7 @@ type recordingManager struct {
 
 func (m recordingManager) GetEventRecorderFor(string) record.EventRecorder { return m.events }
 
-// failing observes nothing but a fault.
+// failing is an external client whose Observe fails.
 type failing struct{ external }
 
 func (failing) Observe(context.Context, *cluster.Machine) (managed.ExternalObservation, error) {
@@ -270,7 +270,7 @@ func TestFaultToldOnceInConflict(t *testing.T) {
 	}
 }
 
-// TestFaultOfStandalone has a kind with a reconciler of its own, which writes that it was reconciled before it fails.
+// TestFaultOfStandalone checks a kind with a separate reconciler, which writes that it was reconciled before it fails.
 func TestFaultOfStandalone(t *testing.T) {
 	kube := record.NewFakeRecorder(8)
 	tell := newReportedErrors(time.Now).reporter(event.NewAPIRecorder(kube))

@@ -46,7 +46,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 )
 
-// newManager is a real manager on a client and a cache in memory.
+// newManager returns a real manager with a client and a cache in memory.
 func newManager(t *testing.T, kube client.Client) (ctrl.Manager, *informertest.FakeInformers) {
 	t.Helper()
 	informers := &informertest.FakeInformers{Scheme: kube.Scheme()}
@@ -64,7 +64,7 @@ func newManager(t *testing.T, kube client.Client) (ctrl.Manager, *informertest.F
 	return mgr, informers
 }
 
-// start the manager, and end it with the test.
+// start starts the manager, and stops it at the end of the test.
 func start(t *testing.T, mgr ctrl.Manager) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -90,7 +90,7 @@ func machineIdentity() Identity {
 	}
 }
 
-// An observer observes resources that are as they should be, and says so.
+// An observer reports that resources exist and are up to date, and sends their names to seen.
 type observer struct {
 	external
 
@@ -105,7 +105,7 @@ func (o observer) Observe(_ context.Context, m *cluster.Machine) (managed.Extern
 // slowest is how long a slow computer may need for anything.
 const slowest = 2 * time.Minute
 
-// await a value.
+// await waits for a value.
 func await[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {
@@ -132,8 +132,8 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// TestSetup runs a controller with what would stop one that is set up otherwise:
-// a creation that was never confirmed, and management policies.
+// TestSetup runs a controller in a state that would stop a controller with another setup: a creation that was never confirmed, and management
+// policies.
 func TestSetup(t *testing.T) {
 	m := newMachine()
 	m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
@@ -191,7 +191,7 @@ func TestSetup(t *testing.T) {
 	})
 }
 
-// reconciles that were measured.
+// reconciles returns the number of reconciles that were measured.
 func reconciles(t *testing.T, m *metrics.Metrics) int {
 	t.Helper()
 	r := prometheus.NewRegistry()

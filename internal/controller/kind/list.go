@@ -32,8 +32,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// List returns the resources of the kind of an empty list, which stays empty and may be shared.
-// A kind that is not installed has no resources.
+// List returns the resources of a kind, given an empty list of it, which stays empty and may be shared. A kind that is not installed has no
+// resources.
 func List(ctx context.Context, from client.Reader, empty resource.ManagedList, opts ...client.ListOption) ([]resource.Managed, error) {
 	list, ok := empty.DeepCopyObject().(resource.ManagedList)
 	if !ok {
@@ -48,7 +48,7 @@ func List(ctx context.Context, from client.Reader, empty resource.ManagedList, o
 	return list.GetItems(), nil
 }
 
-// ListCached is List without copies: the resources are those of the cache and must not be changed.
+// ListCached is List without copies: the resources belong to the cache and must not be changed.
 func ListCached(ctx context.Context, from client.Reader, empty resource.ManagedList, opts ...client.ListOption) ([]resource.Managed, error) {
 	if s, ok := from.(storeReader); ok {
 		if all, ok := s.stored(ctx, empty, opts); ok {
@@ -58,7 +58,7 @@ func ListCached(ctx context.Context, from client.Reader, empty resource.ManagedL
 	return List(ctx, from, empty, append(opts[:len(opts):len(opts)], client.UnsafeDisableDeepCopy)...)
 }
 
-// ListAll is ListCached for several kinds at the same time: an API server may take a tenth of a second for each list that is not cached.
+// ListAll is ListCached for several kinds at the same time. An API server may take a tenth of a second for each list that is not cached.
 func ListAll(ctx context.Context, from client.Reader, empty []resource.ManagedList) ([]resource.Managed, error) {
 	listed := make([][]resource.Managed, len(empty))
 	g, ctx := errgroup.WithContext(ctx)
@@ -72,13 +72,13 @@ func ListAll(ctx context.Context, from client.Reader, empty []resource.ManagedLi
 	return slices.Concat(listed...), err
 }
 
-// CachedLister returns a function that is ListCached.
+// CachedLister returns a function that calls ListCached.
 func CachedLister(from client.Reader, empty resource.ManagedList) func(context.Context) ([]resource.Managed, error) {
 	return func(ctx context.Context) ([]resource.Managed, error) { return ListCached(ctx, from, empty) }
 }
 
-// NewClient makes a client whose cached lists do not copy what is listed into a list, which with thousands of Machines is some
-// megabytes each time. It is for a manager.
+// NewClient creates a client for a manager. Its cached lists are not copied into a list object, which takes some megabytes each time with thousands
+// of Machines.
 func NewClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 	c, err := client.New(cfg, o)
 	if err != nil || o.Cache == nil {
@@ -93,7 +93,7 @@ func NewClient(cfg *rest.Config, o client.Options) (client.Client, error) {
 
 // A storeReader reads lists from the stores of informers.
 type storeReader interface {
-	// stored returns what a store has, if it can be listed with the options.
+	// stored returns the contents of a store, if they can be listed with the options.
 	stored(ctx context.Context, empty resource.ManagedList, opts []client.ListOption) ([]resource.Managed, bool)
 }
 
@@ -111,7 +111,7 @@ func (c storeClient) stored(ctx context.Context, empty resource.ManagedList, opt
 	}
 	informer, err := c.informers.GetInformer(ctx, item)
 	if err != nil {
-		return nil, false // A list says what is wrong.
+		return nil, false // An ordinary list reports the error.
 	}
 	store, ok := informer.(interface{ GetIndexer() toolscache.Indexer })
 	if !ok {
@@ -130,7 +130,7 @@ func (c storeClient) stored(ctx context.Context, empty resource.ManagedList, opt
 	return all, len(all) == len(items)
 }
 
-// itemsIn returns what a store has of a namespace, or by an index, or all; false where it has no such index.
+// itemsIn returns the objects that a store has in a namespace, by an index, or in total. It returns false if the store has no such index.
 func itemsIn(store toolscache.Indexer, o *client.ListOptions) ([]any, bool) {
 	switch {
 	case o.FieldSelector == nil && o.Namespace == "":
@@ -159,8 +159,8 @@ func itemOf(list resource.ManagedList) (client.Object, bool) {
 	return o, ok
 }
 
-// Index has ListCached find the objects of a kind by the values of a field, with client.MatchingFields of that alone. The index of a manager
-// would keep each value twice, also with its namespace.
+// Index lets ListCached find the objects of a kind by the values of a field, with client.MatchingFields of that field only. An index of the manager
+// would store each value twice, the second time with its namespace.
 func Index(all cache.Informers, of client.Object, field string, values client.IndexerFunc) error {
 	informer, err := all.GetInformer(context.Background(), of, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -172,7 +172,7 @@ func Index(all cache.Informers, of client.Object, field string, values client.In
 	}})
 }
 
-// OnDeleted has fn called with each object of a kind that goes from a cache.
+// OnDeleted calls fn with each object of a kind that is removed from a cache.
 func OnDeleted(all cache.Informers, of client.Object, fn func(gone client.Object)) error {
 	informer, err := all.GetInformer(context.Background(), of, cache.BlockUntilSynced(false))
 	if err != nil {

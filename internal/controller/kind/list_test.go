@@ -100,7 +100,7 @@ func (i informersOf) GetInformer(context.Context, client.Object, ...cache.Inform
 	return i.informer, nil
 }
 
-// storedPools are Pools in the store of an informer, half of them in another namespace.
+// storedPools returns Pools in the store of an informer, half of them in another namespace.
 func storedPools(t *testing.T, n int) storeClient {
 	t.Helper()
 	indexers := toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}
@@ -160,7 +160,7 @@ func TestListStored(t *testing.T) {
 	}
 }
 
-// TestListCost bounds what a list of many costs, which each creation of a Machine asks for: a reference to each, and no copy.
+// TestListCost limits the cost of a list of many Machines, which each creation of a Machine requests: one reference to each, and no copy.
 func TestListCost(t *testing.T) {
 	const n, each = 2000, 64
 	kube := storedPools(t, n)

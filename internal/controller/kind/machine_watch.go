@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A MachineWatch wakes the resources of one kind and scope that wait until their Machine gets its VM.
+// A MachineWatch wakes the resources of one kind and scope that wait for their Machine to get its VM.
 type MachineWatch struct {
 	Kube client.Reader
 
@@ -42,14 +42,14 @@ type MachineWatch struct {
 	Machine client.Object
 	List    resource.ManagedList
 
-	// Means reports whether a resource is of the Machine of this name, or may turn out to be.
+	// Means reports whether a resource belongs to the Machine of this name, or may turn out to.
 	Means func(mg resource.Managed, machine string) bool
 
 	// Wake has a resource reconciled.
 	Wake func(mg resource.Managed)
 }
 
-// A watchedMachine is a Machine of either scope, as far as a MachineWatch looks at it.
+// A watchedMachine is a Machine of either scope, reduced to what a MachineWatch needs.
 type watchedMachine interface {
 	resource.Managed
 
@@ -82,18 +82,18 @@ func (w MachineWatch) Start(all cache.Informers) error {
 	return err
 }
 
-// endsWait reports whether a change of a Machine may end the wait of a resource.
+// endsWait reports whether a change to a Machine may end the wait of a resource.
 func endsWait(before, after watchedMachine) bool {
 	was, is := before.Observation(), after.Observation()
 	return HasVM(was) != HasVM(is) || !slices.Equal(was.PendingDisks, is.PendingDisks) || meta.WasDeleted(before) != meta.WasDeleted(after) ||
 		!maps.Equal(before.GetLabels(), after.GetLabels())
 }
 
-// wakeFor wakes the resources of a Machine's scope and namespace that are not ready and may mean the Machine.
+// wakeFor wakes the resources in a Machine's scope and namespace that are not ready and may belong to the Machine.
 func (w MachineWatch) wakeFor(m watchedMachine) {
 	all, err := List(context.Background(), w.Kube, w.List, client.InNamespace(m.GetNamespace()))
 	if err != nil {
-		return // They look again by themselves.
+		return // The resources poll anyway.
 	}
 	for _, mg := range all {
 		if mg.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue && w.Means(mg, m.GetName()) {
@@ -108,7 +108,7 @@ func HasVM(m *v1alpha1.MachineObservation) bool {
 	return !creating && m.UUID != "" && m.VMID != nil
 }
 
-// MeansMachine reports whether a name, a reference or a selector is of a Machine, or may turn out to be.
+// MeansMachine reports whether a name, a reference or a selector refers to a Machine, or may turn out to.
 func MeansMachine(machine string, name *string, ref *v1alpha1.Reference, selector *v1alpha1.Selector) bool {
 	return ptr.Deref(name, "") == machine || ref != nil && ref.Name == machine || name == nil && selector != nil
 }

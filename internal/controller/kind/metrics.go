@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Types of errors beside the classes of package proxmox.
+// Types of errors in addition to the classes of package proxmox.
 const (
 	// typeKubernetes is an error of the Kubernetes API.
 	typeKubernetes = "Kubernetes"
@@ -58,14 +58,13 @@ func (t timedReconciler) Reconcile(ctx context.Context, r reconcile.Request) (re
 type outcome struct {
 	err error
 
-	// missing says that there is nothing yet of what the resource stands for.
+	// missing reports that the object of the resource does not exist yet.
 	missing bool
 
-	// created says that the error is one of a creation, after which conditions
-	// that tell more are lost: the next look shows them.
+	// created reports that the error is one of a creation. Conditions with more detail are then lost, and the next observation shows them.
 	created bool
 
-	// deleting says that a step of a deletion was made without an error.
+	// deleting reports that a step of a deletion was done without an error.
 	deleting bool
 }
 
@@ -82,8 +81,7 @@ type counter struct {
 	controller string
 }
 
-// count counts the error, if it is one, and returns it. The reconcile's outcome is that
-// error.
+// count counts err, if it is not nil, and returns it. It becomes the outcome of the reconcile.
 func (c counter) count(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -95,8 +93,8 @@ func (c counter) count(ctx context.Context, err error) error {
 	return err
 }
 
-// waits reports whether the call has to wait for its turn, or for what a wait error says. That
-// is no failure, but it is the reconcile's outcome, by which the next try is timed.
+// waits reports whether the call has to wait for its turn, or for the reason that a wait error names. That is not a failure, but it is the outcome of
+// the reconcile, which determines when the next attempt is made.
 func (c counter) waits(ctx context.Context, err error) bool {
 	_, waits := proxmox.Waiting(err)
 	waits = waits || IsWait(err)
@@ -106,16 +104,16 @@ func (c counter) waits(ctx context.Context, err error) bool {
 	return waits
 }
 
-// A waitError is one that ends by itself.
+// A waitError is an error that ends by itself.
 type waitError struct{ error }
 
 func (e waitError) Unwrap() error { return e.error }
 
-// Wait returns an error that is not shown as one, since it ends by itself: the resource is
-// reconciled again as after the error, and its conditions say what it waits for.
+// Wait returns an error that is not reported as one because it ends by itself. The resource is reconciled again as after an error, and its conditions
+// show what it waits for.
 func Wait(err error) error { return waitError{err} }
 
-// IsWait reports whether an error is one of Wait.
+// IsWait reports whether an error was returned by Wait.
 func IsWait(err error) bool { return errors.As(err, &waitError{}) }
 
 func typeOf(err error) string {
@@ -128,7 +126,7 @@ func typeOf(err error) string {
 	case connect.IsConfiguration(err):
 		return typeConfiguration
 	case errors.Is(err, context.DeadlineExceeded):
-		return string(proxmox.ClassUnavailable) // whoever was asked last
+		return string(proxmox.ClassUnavailable) // regardless of which server was asked last
 	default:
 		return string(proxmox.ClassUnknown)
 	}
@@ -164,9 +162,8 @@ type countingClient[T resource.Managed] struct {
 	counter counter
 }
 
-// Observe observes with the next client. What waits for its turn to be made is left alone,
-// as what exists and is as it should be: a creation that is tried is taken for one
-// that may have been made.
+// Observe observes with the next client. A resource that waits for its turn to be created is treated as existing and up to date, because
+// crossplane-runtime takes an attempted creation for one that may have happened.
 func (c countingClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
 	o, err := c.next.Observe(ctx, mg)
 	if c.counter.waits(ctx, err) {

@@ -77,7 +77,7 @@ func TestTypeOf(t *testing.T) {
 	}
 }
 
-// unusable is the error of a resource without a provider configuration.
+// unusable returns the error of a resource without a provider configuration.
 func unusable(t *testing.T) error {
 	t.Helper()
 	m := newMachine()
@@ -89,7 +89,7 @@ func unusable(t *testing.T) error {
 	return err
 }
 
-// An external client of which everything fails, or nothing.
+// An external client for which everything fails, or nothing.
 type external struct{ err error }
 
 func (c external) Observe(context.Context, *cluster.Machine) (managed.ExternalObservation, error) {
@@ -117,7 +117,7 @@ func connecting(c managed.TypedExternalClient[*cluster.Machine], err error) mana
 		})
 }
 
-// callAll calls all functions of the client and returns what came back.
+// callAll calls all functions of the client and returns the results.
 func callAll(ctx context.Context, c managed.TypedExternalClient[*cluster.Machine]) ([]any, []error) {
 	o, err1 := c.Observe(ctx, nil)
 	cr, err2 := c.Create(ctx, nil)
@@ -184,7 +184,7 @@ func TestCounting(t *testing.T) {
 	}
 }
 
-// outOfTurn is the error of a call that has to wait for its turn, and the client that made it.
+// outOfTurn returns the error of a call that has to wait for its turn, and the client that made it.
 func outOfTurn(t *testing.T) (*proxmox.Client, error) {
 	t.Helper()
 	c, err := proxmox.New(proxmox.Config{
@@ -204,8 +204,8 @@ func outOfTurn(t *testing.T) (*proxmox.Client, error) {
 	return c, errors.Wrap(err, "cannot go on")
 }
 
-// TestWaitingIsNoFailure checks that nothing fails that only waits for its turn, or for what
-// ends by itself, and that the reconcile knows.
+// TestWaitingIsNoFailure checks that a call that only waits for its turn, or for something that ends by itself, does not fail, and that it is the
+// outcome of the reconcile.
 func TestWaitingIsNoFailure(t *testing.T) {
 	_, turn := outOfTurn(t)
 	for name, waits := range map[string]error{"Turn": turn, "Lock": Wait(said(500, "can't lock file '/x' - got timeout"))} {

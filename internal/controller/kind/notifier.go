@@ -26,8 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A Notifier tells controllers of one kind which resources of another kind have changed. The two are
-// set up on their own, in any order, or only one of the two.
+// A Notifier informs controllers of one kind about changed resources of another kind. The two can be set up separately, in any order, or only one of
+// them.
 type Notifier[T resource.Managed] struct {
 	changed func(before, after T) bool
 
@@ -35,12 +35,12 @@ type Notifier[T resource.Managed] struct {
 	subscribers map[string]func(T)
 }
 
-// NewNotifier returns a Notifier without subscribers, which tells of changes that count.
+// NewNotifier returns a Notifier without subscribers. changed reports whether a change counts.
 func NewNotifier[T resource.Managed](changed func(before, after T) bool) *Notifier[T] {
 	return &Notifier[T]{changed: changed, subscribers: map[string]func(T){}}
 }
 
-// Subscribe has a function called for changes of the resources of an API group.
+// Subscribe registers a function that is called for changes of the resources of an API group.
 func (n *Notifier[T]) Subscribe(group string, tell func(T)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -57,7 +57,7 @@ func (n *Notifier[T]) Notify(group string, changed any) {
 	}
 }
 
-// Watch follows the resources of an API group.
+// Watch watches the resources of an API group.
 func (n *Notifier[T]) Watch(all cache.Informers, group string, object client.Object) error {
 	informer, err := all.GetInformer(context.Background(), object, cache.BlockUntilSynced(false))
 	if err != nil {

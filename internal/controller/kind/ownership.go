@@ -28,30 +28,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// An object in Proxmox VE belongs to a resource in one of two ways. The resource has
-// its name as its external name: a user wrote it, which is adoption, or the provider
-// wrote it after it had created the object. Or the resource has an Intent, and the
-// object is exactly what the intent asks for: the provider noted the intent after it
-// had seen that there was no such object, and the answer to the creation was lost.
-// Anything else is somebody else's.
+// An object in Proxmox VE belongs to a resource in one of two cases. In the first case, the object's name is the external name of the resource. A
+// user wrote it, which is adoption, or the provider wrote it after it had created the object. In the second case, the resource has an Intent, and the
+// object is exactly what the intent describes: the provider recorded the intent after it had seen that there was no such object, and the answer to
+// the creation was lost. Any other object does not belong to the resource.
 
-// AnnotationIntent has what a resource is about to create in Proxmox VE, from before
-// the call until the object is known to be there.
+// AnnotationIntent records what a resource is about to create in Proxmox VE, from before the call until the object is known to exist.
 const AnnotationIntent = "proxmox.vitistack.io/create-intent"
 
-// AnnotationRemoved is the name of the object that Proxmox VE has removed for a resource that is
-// deleted. With some objects go the permissions on them, so that nobody may look whether they are gone.
+// AnnotationRemoved is the name of the object that Proxmox VE has removed for a resource that is being deleted. For some objects, the permissions on
+// them are removed too, so that the provider may no longer check that they are deleted.
 const AnnotationRemoved = "proxmox.vitistack.io/removed"
 
-// AnnotationOwned is the name of the object that is the resource's own: users write the external name, and may write that of another one.
+// AnnotationOwned is the name of the object that belongs to the resource. The external name does not prove that, because users write it and may name
+// another object.
 const AnnotationOwned = "proxmox.vitistack.io/owned"
 
-// AnnotationCluster is the name of the cluster in which the object is. An object of the
-// same name in another cluster, to which the provider configuration leads later, is not
-// the resource's own. A user may change it to go on in that cluster.
+// AnnotationCluster is the name of the cluster with the object. If the provider configuration later leads to another cluster, an object of the same
+// name there does not belong to the resource. A user may change the annotation to continue in that cluster.
 const AnnotationCluster = "proxmox.vitistack.io/cluster"
 
-// Reasons why a resource is not ready that concern whose an object is.
+// Reasons why a resource is not ready that concern the ownership of an object.
 const (
 	// ReasonAlreadyExists means that the object was not created by this resource.
 	ReasonAlreadyExists xpv2.ConditionReason = "AlreadyExists"
@@ -59,12 +56,11 @@ const (
 	// ReasonOwnershipConflict means that another resource manages the object.
 	ReasonOwnershipConflict xpv2.ConditionReason = "OwnershipConflict"
 
-	// ReasonClusterMismatch means that the connection leads to another cluster than
-	// the one in which the object is.
+	// ReasonClusterMismatch means that the connection leads to another cluster than the one with the object.
 	ReasonClusterMismatch xpv2.ConditionReason = "ClusterMismatch"
 )
 
-// An Intent is what a resource is about to create.
+// An Intent describes what a resource is about to create.
 type Intent struct {
 	// Name of the object in Proxmox VE.
 	Name string `json:"name"`
@@ -73,8 +69,8 @@ type Intent struct {
 	Options map[string]string `json:"options,omitempty"`
 }
 
-// NoteIntent keeps the intent as an annotation, in the Kubernetes API and in memory.
-// The call that creates the object must not be made if it fails.
+// NoteIntent records the intent in an annotation, in the Kubernetes API and in memory. If that fails, the call that creates the object must not be
+// made.
 func NoteIntent(ctx context.Context, kube client.Writer, mg resource.Managed, i Intent) error {
 	raw, err := json.Marshal(i)
 	if err != nil {
@@ -90,14 +86,14 @@ func IntentOf(mg resource.Managed) (Intent, bool) {
 	return i, ok && json.Unmarshal([]byte(raw), &i) == nil
 }
 
-// DropIntent removes the intent: the object is not there, by the word of Proxmox VE, or
-// is this resource's own by its external name.
+// DropIntent removes the intent, because Proxmox VE reports that the object does not exist, or because it belongs to this resource by its external
+// name.
 func DropIntent(ctx context.Context, kube client.Writer, mg resource.Managed) error {
 	return RemoveAnnotation(ctx, kube, mg, AnnotationIntent)
 }
 
-// Own makes the object this resource's own: its name becomes the external name, and the
-// intent goes. Further annotations may say where the object is.
+// Own makes the object belong to this resource: its name becomes the external name, and the intent is removed. Further annotations may record where
+// the object is.
 func Own(ctx context.Context, kube client.Writer, mg resource.Managed, name string, further map[string]string) error {
 	all := withAnnotations(mg, further)
 	all[meta.AnnotationKeyExternalName] = name
@@ -105,8 +101,7 @@ func Own(ctx context.Context, kube client.Writer, mg resource.Managed, name stri
 	return patchMetadata(ctx, kube, mg, all, mg.GetFinalizers())
 }
 
-// AlreadyExists returns the problem that an object exists that was not created by the
-// resource. The noun is that of the object, such as pool.
+// AlreadyExists returns the problem that an object exists that was not created by the resource. The noun names the object's kind, such as pool.
 func AlreadyExists(noun, name string) Problem {
 	return Problem{Reason: ReasonAlreadyExists, Message: fmt.Sprintf(
 		"%s %q exists in Proxmox VE and was not created by this resource: to adopt it, set the annotation %s to %q",
@@ -121,8 +116,7 @@ func OwnershipConflict(noun, name, owner string) Problem {
 	)}
 }
 
-// ClusterMismatch returns the problem that the connection leads to another cluster than
-// the one in which the object is.
+// ClusterMismatch returns the problem that the connection leads to another cluster than the one with the object.
 func ClusterMismatch(noun, name, in, now string) Problem {
 	return Problem{Reason: ReasonClusterMismatch, Message: fmt.Sprintf(
 		"%s %q is in cluster %q, but the provider configuration leads to %q: correct the configuration or, to go on there, set the annotation %s to %q",
@@ -130,8 +124,7 @@ func ClusterMismatch(noun, name, in, now string) Problem {
 	)}
 }
 
-// MayChange reports whether the management policies of a resource let it do anything
-// but look.
+// MayChange reports whether the management policies of a resource allow anything but observing.
 func MayChange(mg resource.Managed) bool {
 	policies := mg.GetManagementPolicies()
 	if len(policies) == 0 {

@@ -25,8 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Persisted names the annotations that prove what is a resource's in Proxmox VE. The status
-// keeps a copy of them: nobody but this provider writes the status.
+// Persisted names the annotations that prove which objects in Proxmox VE belong to a resource. The status keeps a copy of them, because only this
+// provider writes the status.
 type Persisted struct {
 	// Record is the annotation without which the others mean nothing.
 	Record string
@@ -35,13 +35,12 @@ type Persisted struct {
 	Others []string
 }
 
-// names returns the annotations.
+// names returns the names of the annotations.
 func (p Persisted) names() []string {
 	return append([]string{p.Record, meta.AnnotationKeyExternalName}, p.Others...)
 }
 
-// Copy returns the annotations that the status is to keep. It is what the status has kept
-// before if the resource has no record.
+// Copy returns the annotations that the status is to keep. If the resource has no record, they are those that the status has kept before.
 func (p Persisted) Copy(mg resource.Managed, before map[string]string) map[string]string {
 	if mg.GetAnnotations()[p.Record] == "" {
 		return before
@@ -55,8 +54,7 @@ func (p Persisted) Copy(mg resource.Managed, before map[string]string) map[strin
 	return kept
 }
 
-// Text returns the record of a resource, from what its status has kept if the annotation
-// was taken away.
+// Text returns the record of a resource, or the copy in its status if the annotation was removed.
 func (p Persisted) Text(mg resource.Managed, kept map[string]string) string {
 	if text := mg.GetAnnotations()[p.Record]; text != "" {
 		return text
@@ -64,9 +62,8 @@ func (p Persisted) Text(mg resource.Managed, kept map[string]string) string {
 	return kept[p.Record]
 }
 
-// Restore restores annotations that were taken away, as by somebody who replaces the resource by its
-// manifest: without them, what was made would be somebody else's. Annotations that the
-// manifest sets, such as another external name, stay.
+// Restore restores annotations that were removed, for example by a user who replaced the resource with its manifest. Without them, the created
+// objects would no longer belong to the resource. Annotations that the manifest sets, such as another external name, stay.
 func (p Persisted) Restore(ctx context.Context, kube client.Writer, mg resource.Managed, kept map[string]string) error {
 	if kept[p.Record] == "" || mg.GetAnnotations()[p.Record] != "" {
 		return nil

@@ -26,20 +26,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// AnnotationStaged has what a resource has staged on a node, and what was there before, until it
-// is in force.
+// AnnotationStaged records what a resource has staged on a node, and what was there before, until it is in force.
 const AnnotationStaged = "proxmox.vitistack.io/staged-interface"
 
-// desiredStateChanged passes updates of what a user declares. Annotations that the provider writes
-// around each attempt are none: they would queue a resource whose change Proxmox VE refuses at once,
-// whatever its backoff is.
+// desiredStateChanged passes updates of what a user declares. It ignores annotations that the provider writes around each attempt. They would
+// immediately queue a resource whose change Proxmox VE refuses, whatever its backoff is.
 func desiredStateChanged() predicate.Predicate {
 	return attemptsIgnored{Predicate: resource.DesiredStateChanged()}
 }
 
 type attemptsIgnored struct{ predicate.Predicate }
 
-// Update reports whether an update is one of more than attempts.
+// Update reports whether an update changes more than the annotations of attempts.
 func (a attemptsIgnored) Update(e event.UpdateEvent) bool {
 	if e.ObjectOld == nil || e.ObjectNew == nil {
 		return false
@@ -47,7 +45,7 @@ func (a attemptsIgnored) Update(e event.UpdateEvent) bool {
 	return a.Predicate.Update(event.UpdateEvent{ObjectOld: withoutAttempts(e.ObjectOld), ObjectNew: withoutAttempts(e.ObjectNew)})
 }
 
-// withoutAttempts returns what a predicate reads of an object, without the annotations of attempts.
+// withoutAttempts returns the parts of an object that a predicate reads, without the annotations of attempts.
 func withoutAttempts(o client.Object) client.Object {
 	annotations := maps.Clone(o.GetAnnotations())
 	for _, name := range []string{AnnotationIntent, AnnotationStaged} {

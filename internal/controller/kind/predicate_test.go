@@ -25,7 +25,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 )
 
-// TestDesiredStateChanged has updates that queue a resource at once, and those that leave it to its backoff.
+// TestDesiredStateChanged checks which updates queue a resource immediately, and which leave it to its backoff.
 func TestDesiredStateChanged(t *testing.T) {
 	annotated := func(name, value string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Annotations: map[string]string{name: value}}

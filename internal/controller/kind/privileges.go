@@ -23,15 +23,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A PermissionReader reads what the user or token of a connection may do.
+// A PermissionReader reads the permissions of the user or token of a connection.
 type PermissionReader interface {
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	Superuser() bool
 }
 
-// CheckPrivileges returns an error that names all privileges that are missing for an
-// operation, with their paths, in the words in which Proxmox VE refuses it. It asks once
-// for each path, so ask before a write and not at each look.
+// CheckPrivileges returns an error that names all privileges that are missing for an operation, with their paths, in the wording of Proxmox VE. It
+// makes one request per path, so call it before a write and not at each reconcile.
 func CheckPrivileges(ctx context.Context, c PermissionReader, op string, needed ...proxmox.Privilege) error {
 	if c.Superuser() {
 		return nil

@@ -26,12 +26,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ReasonNodeOffline of the condition Ready: a node has to be asked, and cannot be. The condition UpToDate has it too, also of a resource that is
-// being deleted.
+// ReasonNodeOffline is the reason of the condition Ready if a node that has to be asked cannot be. The condition UpToDate has it too, also for a
+// resource that is being deleted.
 const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
 
-// A Problem keeps a resource from being ready. Its text is a sentence without
-// its point.
+// A Problem keeps a resource from being ready. Its text is a sentence without its full stop.
 type Problem struct {
 	// Reason of the condition Ready.
 	Reason xpv2.ConditionReason
@@ -40,8 +39,7 @@ type Problem struct {
 	Message string
 }
 
-// Ready is the condition of a resource with these problems, of which the first
-// gives the reason.
+// Ready returns the condition of a resource with these problems. The first one gives the reason.
 func Ready(problems ...Problem) xpv2.Condition {
 	if len(problems) == 0 {
 		return xpv2.Available()
@@ -55,8 +53,8 @@ func Ready(problems ...Problem) xpv2.Condition {
 	return c
 }
 
-// Announce announces a condition Ready that differs from the one before in an event: a
-// warning that says why the resource is not ready, or that all is well.
+// Announce records an event if the status or the message of the condition Ready differs from the one before: a warning that explains why the resource
+// is not ready, or a normal event if it is.
 func Announce(r event.Recorder, mg resource.Managed, before, after xpv2.Condition, well string) {
 	switch {
 	case before.Status == after.Status && before.Message == after.Message:

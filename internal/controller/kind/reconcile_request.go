@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
-// ReconcileRequested reports whether somebody has requested a reconcile, by the annotation crossplane.io/reconcile-requested-at,
-// that is yet to be done: nothing that is cached will do for it.
+// ReconcileRequested reports whether the annotation crossplane.io/reconcile-requested-at requests a reconcile that has not been done yet. Such a
+// reconcile must not use cached data.
 func ReconcileRequested(mg resource.Managed) bool {
 	token, requested := meta.GetReconcileRequest(mg)
 	handled, ok := mg.(interface{ GetLastHandledReconcileAt() string })

@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// ReadRecord reads what an annotation keeps, as JSON. An empty text changes nothing.
+// ReadRecord decodes the JSON text of an annotation. An empty text changes nothing.
 func ReadRecord(annotation, text string, into any) error {
 	if text == "" {
 		return nil
@@ -33,31 +33,31 @@ func ReadRecord(annotation, text string, into any) error {
 	return nil
 }
 
-// RecordText returns what an annotation keeps of a record.
+// RecordText returns the text of a record for its annotation.
 func RecordText(record any) string {
 	text, err := json.Marshal(record)
 	if err != nil {
-		return "" // Records have values that can always be written.
+		return "" // Records contain only values that can be encoded.
 	}
 	return string(text)
 }
 
-// Failures are attempts in a row that have failed. Records have them.
+// Failures counts failed attempts in a row. It is part of records.
 type Failures struct {
 	Count int `json:"failures,omitempty"`
 
-	// FailedAt is when the last one was seen, in seconds.
+	// FailedAt is when the last failure was seen, in seconds.
 	FailedAt int64 `json:"failedAt,omitempty"`
 
-	// Generation of the resource that it was for.
+	// Generation of the resource for which it failed.
 	Generation int64 `json:"generation,omitempty"`
 
-	// Problem is what kind of failure it was, and Message says more.
+	// Problem is the kind of failure, and Message has the details.
 	Problem string `json:"problem,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
-// Fail notes that an attempt has failed. Those for another generation do not count.
+// Fail records that an attempt has failed. Failures of other generations do not count.
 func (f *Failures) Fail(now, generation int64, problem, message string) {
 	if f.Generation != generation {
 		f.Count = 0
@@ -65,11 +65,11 @@ func (f *Failures) Fail(now, generation int64, problem, message string) {
 	*f = Failures{Count: f.Count + 1, FailedAt: now, Generation: generation, Problem: problem, Message: message}
 }
 
-// lastRetry bounds the delay before an attempt that failed is repeated, in seconds.
+// lastRetry is the maximum delay before a failed attempt is repeated, in seconds.
 const lastRetry = 3600
 
-// RetryIn returns for how many seconds an attempt that failed is not repeated. The delay begins with the first one, in
-// seconds, and doubles. A changed spec is tried at once.
+// RetryIn returns for how many seconds a failed attempt is not repeated. The delay starts with first, in seconds, and doubles with each failure. A
+// changed spec is tried immediately.
 func (f *Failures) RetryIn(now, generation, first int64) int64 {
 	if f.Count == 0 || f.Generation != generation {
 		return 0

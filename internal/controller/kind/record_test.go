@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A keptRecord is one as kinds have it.
+// A keptRecord is a record as kinds use it.
 type keptRecord struct {
 	Task string `json:"task,omitempty"`
 

@@ -33,17 +33,18 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 )
 
-// A resolver resolves references and writes what that has changed, as a change of the resource as it was read. crossplane-runtime's
-// applies what each time has brought as all that it has to say, so that what is resolved in two steps, first the Machine and once that is
-// there its provider configuration, would go back and forth.
+// A resolver resolves references and writes the result as a change of the resource as it was read. The resolver of crossplane-runtime applies the
+// result of each reconcile as its complete set of fields. Values that are resolved in two steps (first the Machine, then the Machine's provider
+// configuration) would therefore be set and removed in turn.
 type resolver struct {
 	kube client.Client
 
-	// sameTenant makes what reports whether a resource may know of a Machine or an Image. Nil has it know of all.
+	// sameTenant returns a function that reports whether a resource may refer to a Machine or an Image. With nil, it may refer to all of them.
 	sameTenant func(context.Context) connect.SameTenantFunc
 }
 
-// SameTenant makes what reports, for one look, whether a resource may know of a Machine or an Image; nil without connections.
+// SameTenant returns a function that reports, for one reconcile, whether a resource may refer to a Machine or an Image. It is nil without
+// connections.
 func (o Options) SameTenant() func(context.Context) connect.SameTenantFunc {
 	if o.Connections == nil {
 		return nil
@@ -51,7 +52,7 @@ func (o Options) SameTenant() func(context.Context) connect.SameTenantFunc {
 	return func(ctx context.Context) connect.SameTenantFunc { return o.Connections.Isolation(ctx, nil).SameTenant }
 }
 
-// ResolveReferences resolves the references of the resource, if it has any that are not resolved yet.
+// ResolveReferences resolves the references of the resource that are not resolved yet.
 func (r resolver) ResolveReferences(ctx context.Context, mg resource.Managed) error {
 	refers, ok := mg.(referrer)
 	if !ok || refersToNothing(mg) {
@@ -75,8 +76,8 @@ func (r resolver) ResolveReferences(ctx context.Context, mg resource.Managed) er
 	return errors.Wrap(err, "cannot write what is resolved")
 }
 
-// refersToNothing reports that a Machine has no references, as almost all of them, which are looked at all the time: they are not copied to see that
-// nothing has changed.
+// refersToNothing reports whether a resource is a Machine without references. Almost all Machines are, and they are reconciled often, so they are not
+// copied to see that nothing has changed.
 func refersToNothing(mg resource.Managed) bool {
 	m, is := mg.(interface {
 		Parameters() *v1alpha1.MachineParameters
@@ -84,7 +85,7 @@ func refersToNothing(mg resource.Managed) bool {
 	return is && !m.Parameters().HasReferences()
 }
 
-// A tenantReader does not find Machines and Images of other tenants, so that nothing of them comes into a resource that refers to one.
+// A tenantReader does not find Machines and Images of other tenants, so that none of their data gets into a resource that refers to one.
 type tenantReader struct {
 	client.Client
 
@@ -92,7 +93,7 @@ type tenantReader struct {
 	sameTenant connect.SameTenantFunc
 }
 
-// Get reads an object. One of another tenant is not found. A Machine may name one of operators, which may have a template for all.
+// Get reads an object. An object of another tenant is not found. A Machine may name an object of operators, such as a template for all tenants.
 func (r tenantReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if err := r.Client.Get(ctx, key, o, opts...); err != nil {
 		return err
@@ -112,7 +113,7 @@ func (r tenantReader) Get(ctx context.Context, key client.ObjectKey, o client.Ob
 	return kerrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 }
 
-// List lists the objects without those of other tenants. Images of operators are for all.
+// List lists the objects, except those of other tenants. Images of operators are available to all tenants.
 func (r tenantReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := r.Client.List(ctx, list, opts...); err != nil {
 		return err

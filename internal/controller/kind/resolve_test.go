@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 )
 
-// TestResolver resolves a Snapshot in two steps: its Machine, and once that is there its provider configuration.
+// TestResolver resolves a Snapshot in two steps: its Machine, and once that exists, its provider configuration.
 func TestResolver(t *testing.T) {
 	s := &cluster.Snapshot{ObjectMeta: metav1.ObjectMeta{Name: "s"}}
 	s.Spec.ForProvider.MachineRef = &v1alpha1.Reference{Name: "web"}
@@ -93,7 +93,8 @@ func TestResolverBroken(t *testing.T) {
 	}
 }
 
-// TestResolverApart has what refers to Machines and Images find those of its own tenant, and of operators what may be for all.
+// TestResolverApart checks that resources that refer to Machines and Images find those of their tenant, and those of operators that may be for all
+// tenants.
 func TestResolverApart(t *testing.T) {
 	web := map[string]string{"app": "web"}
 	machine := func(name string) *cluster.Machine {
@@ -112,7 +113,7 @@ func TestResolverApart(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		there  []client.Object
-		ref    *v1alpha1.Reference // By labels without one.
+		ref    *v1alpha1.Reference // By labels if it is nil.
 		image  bool
 		want   string // Empty if nothing is found.
 	}{
@@ -160,7 +161,7 @@ func TestResolverApart(t *testing.T) {
 	}
 }
 
-// TestResolverTakes has a Snapshot take nothing from the Machine of another tenant.
+// TestResolverTakes checks that a Snapshot takes nothing from the Machine of another tenant.
 func TestResolverTakes(t *testing.T) {
 	s := &cluster.Snapshot{ObjectMeta: metav1.ObjectMeta{Name: "s"}}
 	s.Spec.ForProvider.MachineRef = &v1alpha1.Reference{Name: "web"}

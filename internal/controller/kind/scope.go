@@ -32,13 +32,11 @@ type Scope struct {
 	// Kinds of the scope.
 	Kinds v1alpha1.Kinds
 
-	// All are the kinds of each scope, this one included: what a resource stands for
-	// in Proxmox VE may be managed from another scope.
+	// All are the kinds of each scope, including this one. An object in Proxmox VE may be managed from another scope.
 	All []v1alpha1.Kinds
 }
 
-// Identity returns the identity of a kind of the scope, with an object and a list of
-// the caller's own.
+// Identity returns the identity of a kind of the scope, with a new object and a new list.
 func (s Scope) Identity(kind string) Identity {
 	id := Identity{GroupVersionKind: s.GroupVersion.WithKind(kind)}
 	if o, ok := s.Kinds[kind].Object.(client.Object); ok {

@@ -33,29 +33,27 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A Shard is the part of all resources that a provider is in charge of, beside
-// other providers. The zero Share is all of them.
+// A Shard is the part of all resources that one of several providers manages. The zero Shard is all of them.
 //
-// Others are left alone, but known: whether a VMID is claimed, what is planned
-// for a node, and who is to be kept apart, are questions about all resources of
-// a PVE cluster.
+// The provider does not change the other resources, but reads them: whether a VMID is claimed, what is planned for a node, and which VMs must be kept
+// apart depend on all resources of a PVE cluster.
 type Shard struct {
 	// Selector matches the labels of the resources. Nil matches all. Provider
 	// configurations need no labels.
 	Selector labels.Selector
 
-	// Configurations are the names of the provider configurations, of any kind and
-	// namespace, that are checked and whose resources these are. None means any.
+	// Configurations are the names of the provider configurations, of any kind and namespace, that the provider checks and whose resources it manages.
+	// None means any.
 	Configurations []string
 }
 
-// defaultConfiguration is the name of the one that resources use that name none.
+// defaultConfiguration is the provider configuration of resources that name none.
 const defaultConfiguration = "default"
 
-// Whole reports whether there is nothing that is not shared.
+// Whole reports whether the Shard is all resources.
 func (s Shard) Whole() bool { return s.Selector == nil && len(s.Configurations) == 0 }
 
-// Has reports whether the resource is part of it.
+// Has reports whether the resource is part of the Shard.
 func (s Shard) Has(o client.Object) bool {
 	if s.Selector != nil && !s.Selector.Matches(labels.Set(o.GetLabels())) {
 		return false
@@ -63,8 +61,7 @@ func (s Shard) Has(o client.Object) bool {
 	return s.hasConfiguration(configurationOf(o))
 }
 
-// Labels returns the labels of a resource by which it is part of it: another one with these
-// is too.
+// Labels returns the labels that make a resource part of the Shard. Another resource with these labels is part of it too.
 func (s Shard) Labels(of client.Object) map[string]string {
 	found := map[string]string{}
 	if s.Selector == nil {
@@ -79,8 +76,7 @@ func (s Shard) Labels(of client.Object) map[string]string {
 	return found
 }
 
-// hasConfiguration reports whether provider configurations of this name are part of
-// it.
+// hasConfiguration reports whether provider configurations of this name are part of the Shard.
 func (s Shard) hasConfiguration(name string) bool {
 	return len(s.Configurations) == 0 || slices.Contains(s.Configurations, name)
 }
@@ -99,26 +95,26 @@ func configurationOf(o client.Object) string {
 	return defaultConfiguration
 }
 
-// Predicate returns the predicate of events of resources that are part of it, or may turn out to be: the provider configuration of one that names none
-// may be that of its Machine.
+// Predicate returns the predicate for events of resources that are part of the Shard, or may turn out to be. A resource that names no provider
+// configuration may have that of its Machine.
 func (s Shard) Predicate() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return s.Has(o) || unconfigured(o) })
 }
 
-// A referrer finds what it refers to.
+// A referrer resolves its references.
 type referrer interface {
 	resource.Managed
 
 	ResolveReferences(ctx context.Context, c client.Reader) error
 }
 
-// unconfigured reports whether a resource names no provider configuration, and may take that of what it refers to.
+// unconfigured reports whether a resource names no provider configuration, and may take that of a resource that it refers to.
 func unconfigured(o client.Object) bool {
 	mg, ok := o.(referrer)
 	return ok && !v1alpha1.NamesConfiguration(mg)
 }
 
-// hasResolved reports whether a resource is part of it once its references are resolved, which this does in the given copy.
+// hasResolved reports whether a resource is part of the Shard once its references are resolved. It resolves them in the given copy.
 func (s Shard) hasResolved(ctx context.Context, kube client.Reader, o client.Object) (bool, error) {
 	if mg, ok := o.(referrer); ok && unconfigured(mg) && !xpmeta.WasDeleted(mg) {
 		if err := mg.ResolveReferences(ctx, kube); err != nil {
@@ -128,13 +124,12 @@ func (s Shard) hasResolved(ctx context.Context, kube client.Reader, o client.Obj
 	return s.Has(o), nil
 }
 
-// ConfigurationPredicate is that of events of provider configurations.
+// ConfigurationPredicate returns the predicate for events of provider configurations.
 func (s Shard) ConfigurationPredicate() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return s.hasConfiguration(o.GetName()) })
 }
 
-// Reconciler returns the reconciler of the resources that are part of it. What was queued may be part of
-// another one by now.
+// Reconciler returns the reconciler for the resources of the Shard. A queued resource may have become part of another Shard meanwhile.
 func (s Shard) Reconciler(kube client.Reader, empty client.Object, next reconcile.Reconciler) reconcile.Reconciler {
 	if s.Whole() {
 		return next
@@ -154,8 +149,8 @@ func (s Shard) Reconciler(kube client.Reader, empty client.Object, next reconcil
 	})
 }
 
-// Client returns the client whose lists of the managed resources have those that are part of it. They
-// are those of the cache, not copies: they must only be read.
+// Client returns a client whose lists of managed resources contain only those of the Shard. They are not copied from the cache, so they must not be
+// changed.
 func (s Shard) Client(kube client.Client) client.Client { return shardReader{Client: kube, shard: s} }
 
 type shardReader struct {
@@ -173,7 +168,7 @@ func (c shardReader) stored(ctx context.Context, empty resource.ManagedList, opt
 	return slices.DeleteFunc(all, func(mg resource.Managed) bool { return !c.shard.Has(mg) }), ok
 }
 
-// List lists what is part of the share.
+// List lists the resources of the Shard.
 func (c shardReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := c.Client.List(ctx, list, append(slices.Clip(opts), client.UnsafeDisableDeepCopy)...); err != nil {
 		return err

@@ -46,7 +46,7 @@ func selecting(t *testing.T, selector string) Shard {
 	return Shard{Selector: s}
 }
 
-// labelled is a Machine with the label shard, and the configuration that it names.
+// labelled returns a Machine with the label shard, and a configuration name.
 func labelled(name, shard, config string) *cluster.Machine {
 	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if shard != "" {
@@ -110,7 +110,7 @@ func TestShareReconciler(t *testing.T) {
 	}
 }
 
-// TestShareOfMachine has the provider in charge of a Machine be in charge of a Snapshot that names no provider configuration.
+// TestShareOfMachine checks that the provider that manages a Machine also manages a Snapshot that names no provider configuration.
 func TestShareOfMachine(t *testing.T) {
 	of := func(machine string) *cluster.Snapshot {
 		s := &cluster.Snapshot{ObjectMeta: metav1.ObjectMeta{Name: machine}}
@@ -165,7 +165,7 @@ func TestShareConfigurationPredicate(t *testing.T) {
 	}
 }
 
-// TestSetupShare runs a controller that is in charge of one of two resources.
+// TestSetupShare runs a controller that manages one of two resources.
 func TestSetupShare(t *testing.T) {
 	ours, others := labelled("ours", "a", ""), labelled("others", "b", "")
 	c := kube(t, ours, others)

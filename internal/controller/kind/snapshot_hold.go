@@ -31,14 +31,14 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// AnnotationSnapshot has what was done for a Snapshot, as JSON: of which VM it is, and
-// whether it was taken. It is written before each call to Proxmox VE that it is about.
+// AnnotationSnapshot records what was done for a Snapshot, as JSON: the VM, and whether the snapshot was taken. It is written before each call to
+// Proxmox VE that it concerns.
 const AnnotationSnapshot = "proxmox.vitistack.io/snapshot-record"
 
-// AnnotationRestore has the call of a Machine that restores its VM from a backup, as JSON.
+// AnnotationRestore records the call of a Machine that restores its VM from a backup, as JSON.
 const AnnotationRestore = "proxmox.vitistack.io/restore"
 
-// SnapshotAnnotations returns the annotations of a Snapshot that its status keeps a copy of.
+// SnapshotAnnotations returns the annotations of a Snapshot that its status copies.
 func SnapshotAnnotations() Persisted {
 	return Persisted{Record: AnnotationSnapshot, Others: []string{AnnotationCluster}}
 }
@@ -48,16 +48,15 @@ type SnapshotState struct {
 	// UUID of the VM.
 	UUID string `json:"uuid,omitempty"`
 
-	// Begun is when the intent to take the snapshot was noted, in seconds.
+	// Begun is when the intent to take the snapshot was recorded, in seconds.
 	Begun int64 `json:"begun,omitempty"`
 
-	// Done is true once the snapshot was there, and Gone once it was seen to be there no
-	// more.
+	// Done is true once the snapshot existed, and Gone once it was seen to no longer exist.
 	Done bool `json:"done,omitempty"`
 	Gone bool `json:"gone,omitempty"`
 }
 
-// holds reports whether there is a snapshot of the VM, or may be one.
+// holds reports whether a snapshot of the VM exists, or may exist.
 func (s SnapshotState) holds(uuid string) bool {
 	return uuid != "" && strings.EqualFold(s.UUID, uuid) && !s.Gone && (s.Done || s.Begun != 0)
 }
@@ -70,10 +69,9 @@ type snapshot interface {
 	Observation() *v1alpha1.SnapshotObservation
 }
 
-// Holds finds the Snapshots that hold up the removal of a VM, without a call to Proxmox
-// VE. The zero value finds none.
+// Holds finds the Snapshots that block the removal of a VM, without a call to Proxmox VE. The zero value finds none.
 type Holds struct {
-	// Reader of the Snapshots, which had better be a cache.
+	// Reader of the Snapshots, preferably a cache.
 	Reader client.Reader
 
 	// Direct reads from the API server, not from the cache.
@@ -84,8 +82,8 @@ type Holds struct {
 	Lists []resource.ManagedList
 }
 
-// Uncached returns what finds them at the API server: a Snapshot that is set to Retain, or begun, a moment before its VM is destroyed
-// may not be in the cache yet.
+// Uncached returns Holds that read from the API server. The cache may not have a Snapshot yet that was begun, or set to Retain, a moment before its
+// VM is destroyed.
 func (h Holds) Uncached() Holds {
 	h.Reader = h.Direct
 	return h
@@ -108,7 +106,7 @@ func (h Holds) Of(ctx context.Context, uuid string) ([]string, error) {
 	return names, nil
 }
 
-// CheckRemovable returns an error while a Snapshot retains a snapshot of the VM with the UUID, which would go with the VM.
+// CheckRemovable returns an error while a Snapshot retains a snapshot of the VM with the UUID. The snapshot would be deleted with the VM.
 func (h Holds) CheckRemovable(ctx context.Context, uuid string, vmid int) error {
 	names, err := h.Of(ctx, uuid)
 	if err != nil || len(names) == 0 {
@@ -129,14 +127,13 @@ func retained(s snapshot, uuid string) bool {
 	return err == nil && state.holds(uuid)
 }
 
-// A heldError is one that ends when somebody gives up a resource.
+// A heldError is an error that ends when a user gives up a resource.
 type heldError struct{ error }
 
 func (e heldError) Unwrap() error { return e.error }
 
-// Held returns an error after which the resource is reconciled again in regular intervals,
-// because no failure is the reason and nobody reports the end.
+// Held returns an error after which the resource is reconciled at regular intervals, because the cause is not a failure and no event reports its end.
 func Held(err error) error { return heldError{err} }
 
-// isHeld reports whether an error is one of Held.
+// isHeld reports whether an error was returned by Held.
 func isHeld(err error) bool { return errors.As(err, &heldError{}) }

@@ -30,22 +30,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Standalone is a kind with a reconciler of its own, because its resources stand for nothing in
-// Proxmox VE.
+// Standalone is a kind with a separate reconciler, because its resources stand for nothing in Proxmox VE.
 type Standalone struct {
 	Identity
 
-	// Owned is an empty object of the kind that the resources own. A change of one has its
-	// owner reconciled.
+	// Owned is an empty object of the kind that the resources own. When one changes, its owner is reconciled.
 	Owned client.Object
 
 	// Reconciler returns the reconciler of the kind.
 	Reconciler func(Parts) reconcile.Reconciler
 }
 
-// Parts are what such a reconciler shares with the managed one.
+// Parts holds what such a reconciler shares with the managed one.
 type Parts struct {
-	// Client does not write a status that is there already.
+	// Client skips writing a status that has not changed.
 	Client client.Client
 
 	// Direct reads from the API server, not from the cache.
@@ -57,18 +55,16 @@ type Parts struct {
 	// Paused reports whether a resource is not to be reconciled.
 	Paused func(resource.Managed) bool
 
-	// Interval is how often a resource is looked at.
+	// Interval returns the poll interval of a resource.
 	Interval func(resource.Managed) time.Duration
 
 	// Failed counts an error.
 	Failed func(error)
 
-	// Fault tells in an event how a reconcile has ended: an error once, until one has ended
-	// without, which nil says.
+	// Fault reports in an event how a reconcile has ended. An error is reported once until a reconcile has ended without one, which nil reports.
 	Fault func(resource.Managed, error)
 
-	// DeletedWithCRD returns an error if a resource is deleted only because its definition
-	// is, or if that is not known.
+	// DeletedWithCRD returns an error if a resource is deleted only because its definition is, or if that is unknown.
 	DeletedWithCRD func(context.Context, resource.Managed) error
 }
 
@@ -94,7 +90,7 @@ func SetupStandalone(mgr ctrl.Manager, o Options, k Standalone) error {
 	return complete(mgr, o, k.Identity, newBuilder(mgr, o, k.Identity).Owns(k.Owned), &waker{}, r)
 }
 
-// paused reports whether the managed reconciler would take a resource for paused: by the annotation, or by management policies that allow nothing.
+// paused reports whether the managed reconciler would consider a resource paused: by the annotation, or by management policies that allow nothing.
 func (o Options) paused(mg resource.Managed) bool {
 	policies := managed.NewManagementPoliciesResolver(o.Features.Enabled(feature.EnableBetaManagementPolicies), mg.GetManagementPolicies())
 	return meta.IsPaused(mg) || policies.IsPaused()

@@ -36,17 +36,16 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A statusManager manager is one for reconcilers that write the status at the end of each
-// look, changed or not, and whole objects, of which the cache holds a part. Its client leaves
-// out what would change nothing, and writes only what differs from the cache.
+// A statusManager is a manager for reconcilers that write the status at the end of each reconcile, even if it has not changed, and that write whole
+// objects, of which the cache holds only a part. Its client skips updates that would change nothing, and writes only what differs from the cache.
 type statusManager struct {
 	ctrl.Manager
 
-	// faults that the reconciler has told. May be nil.
+	// faults that the reconciler has reported. May be nil.
 	faults *reportedErrors
 }
 
-// GetClient returns the manager's client, without needless updates.
+// GetClient returns the manager's client, which skips needless updates.
 func (q statusManager) GetClient() client.Client {
 	return statusClient{Client: q.Manager.GetClient(), faults: q.faults}
 }
@@ -57,15 +56,15 @@ type statusClient struct {
 	faults *reportedErrors
 }
 
-// Status writes those that differ.
+// Status returns a writer that skips a status that has not changed.
 func (c statusClient) Status() client.SubResourceWriter {
 	return statusWriter{SubResourceWriter: c.Client.Status(), cache: c.Client, faults: c.faults}
 }
 
-// Update writes what differs between an object and the one that the cache holds, whichever version that is, provided that the
-// object is still the version that was read. An update would take away what the cache holds nothing of: see package transform. Whatever has changed
-// between the two versions is part of the object, and written as it is. The status stays as it is in memory, where the answer would undo what was
-// observed before a finalizer was added, and the resource would be Ready only at its next reconcile.
+// Update writes the difference between an object and its version in the cache, whichever version that is, provided that the object is still the
+// version that was read. A plain update would delete what the cache does not hold: see package transform. Changes between the two versions are part
+// of the object, and are written as they are. The status in memory is kept. The answer would otherwise overwrite what was observed before a finalizer
+// was added, and the resource would become Ready only at its next reconcile.
 func (c statusClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	held, ok := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
 	if _, managed := o.(resource.Managed); !managed || !ok || len(opts) > 0 || o.GetResourceVersion() == "" {
@@ -78,9 +77,9 @@ func (c statusClient) Update(ctx context.Context, o client.Object, opts ...clien
 		return kerrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the object was deleted and another one of this name was created"))
 	}
 	held.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
-	held.SetResourceVersion(o.GetResourceVersion()) // The patch is for this version alone.
+	held.SetResourceVersion(o.GetResourceVersion()) // The patch applies to this version only.
 	for _, all := range []map[string]string{held.GetAnnotations(), o.GetAnnotations()} {
-		delete(all, corev1.LastAppliedConfigAnnotation) // It is never ours to write, and may be an old one.
+		delete(all, corev1.LastAppliedConfigAnnotation) // The provider never writes it, and the value may be old.
 	}
 	after, ok := o.DeepCopyObject().(client.Object)
 	if !ok {
@@ -101,8 +100,8 @@ type statusWriter struct {
 	faults *reportedErrors
 }
 
-// Update updates the status of an object, unless it is the one that the cache holds at the
-// same version. What anybody else has changed since is another version.
+// Update updates the status of an object, unless it equals the one that the cache holds at the same version. A change by anyone else results in
+// another version.
 func (s statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	explainDeletion(o)
 	observeGeneration(o)
@@ -120,7 +119,7 @@ func (s statusWriter) holds(ctx context.Context, o client.Object) bool {
 	if !ok || o.GetResourceVersion() == "" {
 		return false
 	}
-	// It is only looked at, and need not be a copy.
+	// The object is only read, so it need not be a copy.
 	if err := s.cache.Get(ctx, client.ObjectKeyFromObject(o), held, client.UnsafeDisableDeepCopy); err != nil {
 		return false
 	}
@@ -129,8 +128,8 @@ func (s statusWriter) holds(ctx context.Context, o client.Object) bool {
 	return held.GetResourceVersion() == o.GetResourceVersion() && is.IsValid() && equality.Semantic.DeepEqual(is.Interface(), was.Interface())
 }
 
-// explainDeletion has the condition Ready of a resource that is being deleted say what that
-// waits for, as the condition UpToDate does. The reconciler sets Ready without a message.
+// explainDeletion copies to the condition Ready of a resource that is being deleted what the deletion waits for, as the condition UpToDate reports
+// it. The reconciler sets Ready without a message.
 func explainDeletion(o client.Object) {
 	c, ok := o.(resource.Conditioned)
 	if !ok {
@@ -143,9 +142,9 @@ func explainDeletion(o client.Object) {
 	}
 }
 
-// observeGeneration has the status name the generation that was reconciled, also when that failed, so that tools which wait for
-// a change (kstatus, Flux, Argo CD) do not take the status of the spec before for that of this one. Ready and UpToDate that were true
-// before, and that a failed reconcile did not come to evaluate, are unknown now.
+// observeGeneration sets the generation in the status to the one that was reconciled, even if the reconcile failed. Otherwise, tools that wait for a
+// change (kstatus, Flux, Argo CD) would take the status of the previous spec for the status of this one. If a failed reconcile did not evaluate Ready
+// and UpToDate, and they were true before, they become unknown.
 func observeGeneration(o client.Object) {
 	c, ok := o.(interface {
 		resource.Conditioned
@@ -168,11 +167,11 @@ func observeGeneration(o client.Object) {
 	}
 }
 
-// observeFailed is what the reconciler puts before every error of an Observe, also before those of a spec that cannot be carried out.
+// observeFailed is the prefix that the reconciler adds to every error of an Observe, including the error for a spec that cannot be carried out.
 const observeFailed = "observe failed: "
 
-// explainBlanks has the condition Synced of a failed reconcile begin with what is wrong, and leaves nothing blank that was not evaluated
-// yet, because a reconcile failed or the resource is paused.
+// explainBlanks makes the condition Synced of a failed reconcile start with the cause. It fills the conditions that were not evaluated yet because a
+// reconcile failed or the resource is paused.
 func explainBlanks(o client.Object) {
 	c, ok := o.(resource.Conditioned)
 	if !ok {
@@ -195,7 +194,7 @@ func explainBlanks(o client.Object) {
 	})
 }
 
-// fillBlanks has the conditions that were never evaluated be unknown for the reason, and a Machine without a phase be in this one.
+// fillBlanks sets conditions that were never evaluated to unknown with the given reason, and gives a Machine without a phase the given one.
 func fillBlanks(o client.Object, c resource.Conditioned, phase v1alpha1.MachinePhase, unknown xpv2.Condition) {
 	blank := func(t xpv2.ConditionType) bool {
 		return slices.Contains([]xpv2.ConditionReason{"", v1alpha1.ReasonNotReconciled, ReasonPaused}, c.GetCondition(t).Reason)
@@ -215,18 +214,19 @@ func fillBlanks(o client.Object, c resource.Conditioned, phase v1alpha1.MachineP
 	}
 }
 
-// ReasonPaused of the conditions Ready and UpToDate: the resource is paused, and nobody has looked at it before. Synced has it while it is.
+// ReasonPaused is the reason of the conditions Ready and UpToDate if the resource is paused and was never reconciled before. Synced has it while the
+// resource is paused.
 const ReasonPaused = xpv2.ReasonReconcilePaused
 
-// ReasonNotObserved of the conditions Ready and UpToDate: they were not evaluated for this spec, and the last reconcile failed.
+// ReasonNotObserved is the reason of the conditions Ready and UpToDate if they were not evaluated for this spec and the last reconcile failed.
 const ReasonNotObserved xpv2.ConditionReason = "NotObserved"
 
 func statusOf(o client.Object) reflect.Value {
 	return reflect.ValueOf(o).Elem().FieldByName("Status")
 }
 
-// settle has conditions that are what they were keep the time since when they are so. In a
-// look a condition may be shown before all is known that it has to say.
+// settle keeps the last transition time of conditions that are unchanged. Within a reconcile, a condition may be set before all of its content is
+// known.
 func settle(is, was reflect.Value) {
 	now, before := conditionsOf(is), conditionsOf(was)
 	for i, c := range now {

@@ -41,7 +41,7 @@ func TestQuiet(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*cluster.Machine)
-		behind func(*cluster.Machine) // what somebody else has changed meanwhile
+		behind func(*cluster.Machine) // what someone else has changed meanwhile
 		opts   []client.SubResourceUpdateOption
 		want   int
 	}{
@@ -119,7 +119,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// known is a Machine with a status.
+// known returns a Machine with a status.
 func known() *cluster.Machine {
 	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "known"}}
 	m.SetConditions(xpv2.Available().WithObservedGeneration(1), xpv2.ReconcileSuccess())
@@ -190,7 +190,7 @@ func TestObservedGeneration(t *testing.T) {
 	}
 }
 
-// TestBlanksExplained has a reconcile that failed say what is wrong, and nothing blank after it nor of a resource that is paused.
+// TestBlanksExplained checks that a failed reconcile reports what is wrong, and that no condition is blank after it, or for a paused resource.
 func TestBlanksExplained(t *testing.T) {
 	t.Parallel()
 	notObserved := func(t xpv2.ConditionType) xpv2.Condition {
@@ -285,7 +285,7 @@ func TestBlanksExplained(t *testing.T) {
 	}
 }
 
-// TestQuietAnew has the status written of what was never seen.
+// TestQuietAnew checks that the status of an object that the cache does not have is written.
 func TestQuietAnew(t *testing.T) {
 	t.Parallel()
 	kube := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
@@ -294,7 +294,7 @@ func TestQuietAnew(t *testing.T) {
 	}
 }
 
-// A behind client has a cache that leaves something out, and that may be late.
+// A behind client has a cache that leaves out parts, and that may be late.
 type behind struct {
 	client.Client
 
@@ -309,7 +309,7 @@ func (b behind) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 	return err
 }
 
-// TestUpdate has whole objects written by who read them from a cache that does not hold all of them.
+// TestUpdate checks writes of whole objects that were read from a cache that does not hold all of their parts.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	applied := func() *cluster.Machine {
@@ -320,7 +320,7 @@ func TestUpdate(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(t *testing.T, kube client.Client, m *cluster.Machine)
-		late   bool // whether the cache holds what there was before the change
+		late   bool // whether the cache holds the state before the change
 		want   map[string]string
 		err    func(error) bool
 	}{

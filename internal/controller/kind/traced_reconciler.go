@@ -25,14 +25,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// tracedReconciler makes a span of each reconcile.
+// tracedReconciler creates a span for each reconcile.
 type tracedReconciler struct {
 	next   reconcile.Reconciler
 	tracer trace.Tracer
 	kind   string
 }
 
-// traced returns a reconciler with spans, or the given one without a tracer.
+// traced returns a reconciler with spans, or next if there is no tracer.
 func traced(t trace.Tracer, kind string, next reconcile.Reconciler) reconcile.Reconciler {
 	if t == nil {
 		return next
@@ -40,8 +40,7 @@ func traced(t trace.Tracer, kind string, next reconcile.Reconciler) reconcile.Re
 	return tracedReconciler{next: next, tracer: t, kind: kind}
 }
 
-// Reconcile reconciles in a span of its own, which has the error that the managed reconciler turns into
-// conditions.
+// Reconcile reconciles in a separate span, which records the error that the managed reconciler turns into conditions.
 func (t tracedReconciler) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	ctx, span := t.tracer.Start(ctx, "reconcile "+t.kind, trace.WithAttributes(
 		attribute.String("k8s.namespace.name", r.Namespace),

@@ -31,20 +31,18 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// TypeUpToDate is the condition that is True while what a resource stands for in
-// Proxmox VE is as its spec asks. A resource that may only observe has it too, as a dry
-// run.
+// TypeUpToDate is the condition that is True while the object in Proxmox VE matches the spec of its resource. A resource that may only observe has it
+// too, as a dry run.
 const TypeUpToDate = xpv2.TypeUpToDate
 
-// Reasons of the condition UpToDate, which are those of Crossplane.
+// Reasons of the condition UpToDate, as Crossplane defines them.
 const (
 	ReasonUpToDate  = xpv2.ReasonObserveMatched
 	ReasonDifferent = xpv2.ReasonUpdateRequested
 )
 
-// UpToDate returns the condition UpToDate: False with the first problem's reason while
-// there are problems, False while options differ, of which it says from what to what, and
-// True otherwise.
+// UpToDate returns the condition UpToDate. It is False with the reason of the first problem while there are problems, False with the current and
+// desired values while options differ, and True otherwise.
 func UpToDate(difference []v1alpha1.OptionDifference, problems ...Problem) xpv2.Condition {
 	c := xpv2.Condition{
 		Type: TypeUpToDate, Status: corev1.ConditionTrue, Reason: ReasonUpToDate, LastTransitionTime: metav1.Now(),
@@ -66,8 +64,7 @@ func UpToDate(difference []v1alpha1.OptionDifference, problems ...Problem) xpv2.
 	return c
 }
 
-// UpToDateIf returns the condition UpToDate of a resource by its condition Ready, by what
-// differs, and by why that cannot be changed.
+// UpToDateIf returns the condition UpToDate of a resource, given its condition Ready, the differences, and the reason why they cannot be changed.
 func UpToDateIf(ready xpv2.Condition, difference []v1alpha1.OptionDifference, err error) xpv2.Condition {
 	var problems []Problem
 	if ready.Status != corev1.ConditionTrue {
@@ -79,8 +76,8 @@ func UpToDateIf(ready xpv2.Condition, difference []v1alpha1.OptionDifference, er
 	return UpToDate(difference, problems...)
 }
 
-// An upToDateConnector has the condition UpToDate unknown of a resource that there is no
-// connection for: what was seen last may no longer be so.
+// An upToDateConnector sets the condition UpToDate to unknown while there is no connection for a resource, because the last observation may be
+// outdated.
 type upToDateConnector[T resource.Managed] struct {
 	next managed.TypedExternalConnector[T]
 }
@@ -99,11 +96,11 @@ func (c upToDateConnector[T]) Connect(ctx context.Context, mg T) (managed.TypedE
 // longestValue is how many characters of a value are shown.
 const longestValue = 60
 
-// none stands for a value that is not there.
+// none stands for a missing value.
 const none = "(none)"
 
-// Changes describe how an option changes, in a line per change: "memory 4096 → 8192". Of an
-// option that has properties only those are named that change: "net0 bridge vmbr9 → vmbr0".
+// Changes describes how an option changes, with one line per change: "memory 4096 → 8192". For an option with properties, it names only those that
+// change: "net0 bridge vmbr9 → vmbr0".
 func Changes(option, current, desired string) []string {
 	if !hasProperties(current) || !hasProperties(desired) {
 		return []string{option + " " + shown(current) + " → " + shown(desired)}
@@ -118,12 +115,12 @@ func Changes(option, current, desired string) []string {
 	return all
 }
 
-// hasProperties reports whether a value is a list of properties, as "virtio=…,bridge=vmbr0" is.
+// hasProperties reports whether a value is a list of properties, such as "virtio=…,bridge=vmbr0".
 func hasProperties(value string) bool {
 	return strings.Contains(value, "=") && !strings.ContainsAny(value, " \t\n")
 }
 
-// properties returns the properties of a value by their names; one without a name has the empty one.
+// properties returns the properties of a value by their names. A property without a name has the empty name.
 func properties(value string) map[string]string {
 	all := map[string]string{}
 	for p := range strings.SplitSeq(value, ",") {
@@ -142,7 +139,7 @@ func union(a, b map[string]string) map[string]string {
 	return all
 }
 
-// shown is a value in a line.
+// shown returns a value shortened for display in a line.
 func shown(value string) string {
 	line := []rune(strings.Join(strings.Fields(value), " "))
 	switch {

@@ -101,7 +101,7 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
-// What was up to date is not known to be while there is no connection to look at it.
+// TestUpToDateWithoutConnection checks that UpToDate is unknown while there is no connection to observe the resource.
 func TestUpToDateWithoutConnection(t *testing.T) {
 	boom := errors.New("the Secret does not exist")
 	unknown := xpv2.Condition{Type: TypeUpToDate, Status: corev1.ConditionUnknown, Reason: xpv2.ReasonUnavailable, Message: boom.Error()}

@@ -30,19 +30,18 @@ import (
 )
 
 const (
-	// busyPause is how long a resource waits at least for a worker that its cluster may have, and
-	// busyStep what each further one of the cluster waits longer, so that a long queue is not gone through again and again.
+	// busyPause is the minimum time that a resource waits for a worker that its cluster may use. busyStep is added for each further resource of the
+	// cluster, so that a long queue is not processed over and over.
 	busyPause = 100 * time.Millisecond
 	busyStep  = 10 * time.Millisecond
 
-	// clusterSeenFor is how long a cluster counts after a reconcile of one of its resources. It is longer than
-	// the longest back-off.
+	// clusterSeenFor is how long a cluster counts after a reconcile of one of its resources. It is longer than the longest backoff.
 	clusterSeenFor = 15 * time.Minute
 )
 
-// workers are those of one controller, which the resources of all clusters share. The last free one is only for a
-// cluster that has none: a cluster that does not answer would have all of them wait. The provider configurations of a namespace count as one cluster, and
-// have half of the workers at most: whoever may make one may make many, for clusters that are none.
+// workers are the workers of one controller, which the resources of all clusters share. The last free worker is reserved for a cluster that has none,
+// because a cluster that does not answer would otherwise block all of them. The provider configurations of a namespace count as one cluster, and get
+// at most half of the workers: users who may create one may create many, for clusters that do not exist.
 type workers struct {
 	all int
 	now func() time.Time
@@ -50,8 +49,8 @@ type workers struct {
 	mu   sync.Mutex
 	busy int
 	held map[connect.Sharer]int       // by cluster
-	seen map[connect.Sharer]time.Time // when a resource of the cluster was reconciled last
-	next map[connect.Sharer]time.Time // when the last resource that waits is tried again, by cluster
+	seen map[connect.Sharer]time.Time // time of the last reconcile of a resource of the cluster
+	next map[connect.Sharer]time.Time // time at which the last waiting resource is tried again, by cluster
 }
 
 func newWorkers(all int, now func() time.Time) *workers {
@@ -60,8 +59,7 @@ func newWorkers(all int, now func() time.Time) *workers {
 	}
 }
 
-// take takes a worker for a resource of a cluster, or returns how long the resource has to wait.
-// Resources of unknown clusters do not wait.
+// take takes a worker for a resource of a cluster, or returns how long the resource has to wait. Resources of unknown clusters do not wait.
 func (w *workers) take(cluster connect.Sharer) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +77,7 @@ func (w *workers) take(cluster connect.Sharer) time.Duration {
 	return 0
 }
 
-// wait returns how long one more resource of a cluster waits. It must be called with the lock held.
+// wait returns how long one more resource of a cluster waits. The caller must hold the lock.
 func (w *workers) wait(cluster connect.Sharer, now time.Time) time.Duration {
 	next := w.next[cluster].Add(busyStep)
 	if first := now.Add(busyPause); next.Before(first) {
@@ -100,7 +98,7 @@ func (w *workers) release(cluster connect.Sharer) {
 	}
 }
 
-// reconciler reconciles what there is a worker for. What has to wait for one is told to keep its back-off.
+// reconciler returns a reconciler that reconciles a request if a worker is available. Otherwise the request waits and keeps its backoff.
 func (w *workers) reconciler(cluster namesCluster, postpone func(reconcile.Request), next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		to := cluster(ctx, r)
@@ -113,7 +111,8 @@ func (w *workers) reconciler(cluster namesCluster, postpone func(reconcile.Reque
 	})
 }
 
-// ByNamespace reconciles provider configurations of namespaces, each of which has half of the workers at most: one that does not answer takes its time.
+// ByNamespace reconciles the provider configurations of namespaces. Each namespace gets at most half of the workers, because a configuration whose
+// cluster does not answer takes long.
 func ByNamespace(all int, now func() time.Time, next reconcile.Reconciler) reconcile.Reconciler {
 	of := func(_ context.Context, r reconcile.Request) connect.Sharer {
 		return connect.Sharer{Namespace: r.Namespace}
@@ -131,7 +130,7 @@ func clusterOf(kube client.Reader, to *connect.Connector, empty client.Object) n
 		if !ok || to == nil {
 			return none
 		}
-		// It is only looked at, and need not be a copy.
+		// The object is only read, so it need not be a copy.
 		if err := kube.Get(ctx, r.NamespacedName, mg, client.UnsafeDisableDeepCopy); err != nil {
 			return none
 		}

@@ -42,7 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 )
 
-// machinesOf makes Machines of a cluster, and its configuration.
+// machinesOf returns Machines of a cluster, and its configuration.
 func machinesOf(name string, n int) []client.Object {
 	all := []client.Object{&cluster.ProviderConfig{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -73,7 +73,7 @@ func (o silentCluster) Observe(ctx context.Context, m *cluster.Machine) (managed
 	return o.observer.Observe(ctx, m)
 }
 
-// TestSilentCluster has the resources of a cluster that does not answer leave a worker to those of others.
+// TestSilentCluster checks that the resources of a cluster that does not answer leave a worker to those of others.
 func TestSilentCluster(t *testing.T) {
 	c := kube(t, append(machinesOf("silent", 20), machinesOf("living", 3)...)...)
 	mgr, _ := newManager(t, c)
@@ -114,7 +114,7 @@ func TestSilentCluster(t *testing.T) {
 	}
 }
 
-// sharerOf a name: of a namespace if it begins with a slash, or else of a cluster.
+// sharerOf returns the sharer for a name: a namespace if the name begins with a slash, and a cluster otherwise.
 func sharerOf(name string) connect.Sharer {
 	if namespace, is := strings.CutPrefix(name, "/"); is {
 		return connect.Sharer{Namespace: namespace}
@@ -122,7 +122,7 @@ func sharerOf(name string) connect.Sharer {
 	return connect.Sharer{Cluster: name}
 }
 
-// TestSilentTeam measures what a team takes from others with many configurations of its own, whose server never answers.
+// TestSilentTeam measures what a team with many configurations, whose server never answers, takes from others.
 func TestSilentTeam(t *testing.T) {
 	const configs, all = 20, 5
 	gate, asked := make(chan struct{}), make(chan string, configs)
@@ -253,7 +253,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestPutOff has what waits for a worker keep the delay of its failures.
+// TestPutOff checks that a request that waits for a worker keeps the delay of its failures.
 func TestPutOff(t *testing.T) {
 	w, limiter := newWorkers(1, time.Now), newBackoff(always(0.5))
 	r := reconcile.Request{NamespacedName: types.NamespacedName{Name: "m"}}
@@ -265,7 +265,7 @@ func TestPutOff(t *testing.T) {
 	if err != nil || result.RequeueAfter < busyPause {
 		t.Errorf("Reconcile(): want that it waits, got %v, %v", result, err)
 	}
-	limiter.Forget(r) // As the controller does.
+	limiter.Forget(r) // The controller does the same.
 	delays = append(delays, limiter.When(r))
 	delete(w.held, sharerOf("a"))
 	if result, err := p.Reconcile(t.Context(), r); err != nil || result.RequeueAfter > 0 {

@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 )
 
-// initialize writes down which node and which cluster are meant.
+// initialize records which node and which cluster the resource stands for.
 func initialize(ctx context.Context, a config.Access, n Node) error {
 	before, ok := n.DeepCopyObject().(client.Object)
 	if !ok {
@@ -49,7 +49,7 @@ func initialize(ctx context.Context, a config.Access, n Node) error {
 	return errors.Wrap(a.Kube.Patch(ctx, n, patch), "cannot write down the node and its cluster")
 }
 
-// nameNode sets the external name, which is the node's name for good.
+// nameNode sets the external name, which is the node's name and does not change.
 func nameNode(n Node) error {
 	wanted := n.Parameters().NodeName
 	switch is := meta.GetExternalName(n); {

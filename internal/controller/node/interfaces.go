@@ -33,15 +33,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A machine is a Machine of either scope, as far as a node looks at it.
+// A machine is a Machine of either scope, reduced to what a node needs.
 type machine interface {
 	resource.Managed
 
 	Observation() *v1alpha1.MachineObservation
 }
 
-// readUsers reads the users of the interfaces of the node: what stands upon them, and the Machines that have NICs on them. Of a namespaced
-// resource, Machines of other namespaces are counted only.
+// readUsers reads the users of the interfaces of the node: what is configured on them, and the Machines that have NICs on them. For a namespaced
+// resource, Machines of other namespaces are only counted.
 func (s *view) readUsers(ctx context.Context, a config.Access, n Node) error {
 	all, err := a.Inventory.NodeInterfaces(ctx, s.node.Name, inventory.Stable)
 	if err != nil {
@@ -73,14 +73,14 @@ func (s *view) readUsers(ctx context.Context, a config.Access, n Node) error {
 	return nil
 }
 
-// runsOn reports whether the VM of a Machine is on the node. Nodes of other clusters have the same names.
+// runsOn reports whether the VM of a Machine is on the node. Nodes of other clusters may have the same name.
 func (s *view) runsOn(o *v1alpha1.MachineObservation, guests []proxmox.Guest) bool {
 	return o.VMID != nil && o.Node == s.node.Name && o.Cluster == s.cluster && slices.ContainsFunc(guests, func(g proxmox.Guest) bool {
 		return g.VMID == int(*o.VMID) && g.Node == s.node.Name && g.Type == "qemu"
 	})
 }
 
-// noteMachine notes a Machine with the bridges that its VM has NICs on.
+// noteMachine records a Machine under each bridge that its VM has NICs on.
 func (s *view) noteMachine(n Node, m machine) {
 	var bridges []string
 	for _, nic := range m.Observation().Networks {

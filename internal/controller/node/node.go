@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package node describes nodes of Proxmox VE clusters for the engine of configuration objects:
-// this file has the table, initialize.go which node a resource stands for, status.go what is
-// seen of it, and settings.go its own settings.
+// Package node describes nodes of Proxmox VE clusters for the engine of configuration objects. This file contains the table, initialize.go determines
+// which node a resource stands for, status.go reads the node, and settings.go contains its settings.
 package node
 
 import (
@@ -71,8 +70,7 @@ func Table() config.Singleton[Node, *view, v1alpha1.ProxmoxNodeObservation] {
 	}
 }
 
-// via returns the ProxmoxCluster of the node, if there is one: its provider configuration leads to
-// the cluster.
+// via returns the ProxmoxCluster of the node, if there is one. Its provider configuration leads to the cluster.
 func via(ctx context.Context, a config.Access, n Node) (resource.Managed, error) {
 	name := n.Parameters().Cluster
 	if name == nil {
@@ -89,7 +87,7 @@ func via(ctx context.Context, a config.Access, n Node) (resource.Managed, error)
 	return to.Managed, errors.Wrapf(err, "cannot get ProxmoxCluster %q", *name)
 }
 
-// problems returns the problems of a node: it is not online.
+// problems returns the problem that a node is not online, if it is not.
 func problems(_ Node, s *view) []kind.Problem {
 	if s.node.Online() {
 		return nil
@@ -97,8 +95,8 @@ func problems(_ Node, s *view) []kind.Problem {
 	return []kind.Problem{{Reason: ReasonOffline, Message: "node " + strconv.Quote(s.node.Name) + " is " + s.node.Status}}
 }
 
-// overlaps reports whether both stand for the same node: in the same namespace, or managing its
-// settings. Others may have rules of their own for their VMs.
+// overlaps reports whether both resources stand for the same node, in the same namespace or with both managing its settings. Other resources may have
+// separate rules for their VMs.
 func overlaps(one, older Node) bool {
 	a, b := one.Observation(), older.Observation()
 	return a.Fingerprint != "" && a.Fingerprint == b.Fingerprint && a.NodeName == b.NodeName &&

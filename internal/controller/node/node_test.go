@@ -137,7 +137,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestConflict has an older ProxmoxNode of the same node.
+// TestConflict checks an older ProxmoxNode of the same node.
 func TestConflict(t *testing.T) {
 	s := runtime.NewScheme()
 	if err := apis.AddToScheme(s); err != nil {
@@ -206,7 +206,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// TestUsers shows the Machines whose VMs are on the node, by the bridges that they have NICs on.
+// TestUsers checks that the Machines whose VMs are on the node are shown, by the bridges that they have NICs on.
 func TestUsers(t *testing.T) {
 	web := func(node, in string, vmid int32) *namespaced.Machine {
 		m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
@@ -245,7 +245,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// ownNode is a ProxmoxNode of a namespace, or a cluster-scoped one.
+// ownNode returns a ProxmoxNode of a namespace, or a cluster-scoped one.
 func ownNode(team string) Node {
 	if team == "" {
 		return &cluster.ProxmoxNode{}

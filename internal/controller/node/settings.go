@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
-// The settings of a node beside its options.
+// The settings of a node in addition to its options.
 const (
 	settingDNS      = "dns"
 	settingSearch   = "search"
@@ -55,13 +55,12 @@ func options(p *v1alpha1.ProxmoxNodeParameters) settings.Declared {
 	return d
 }
 
-// hasSettings reports whether a spec declares any.
+// hasSettings reports whether a spec declares settings.
 func hasSettings(p *v1alpha1.ProxmoxNodeParameters) bool {
 	return len(options(p)) > 0 || p.DNS != nil || p.TimeZone != nil
 }
 
-// A reader of settings: as they are if a Client reads them, and as they were not long ago if an
-// Inventory does.
+// A reader reads settings. A Client reads their current values, and an Inventory returns recent ones.
 type reader interface {
 	NodeConfig(ctx context.Context, node string) (proxmox.Settings, error)
 	NodeDNS(ctx context.Context, node string) (proxmox.DNS, error)
@@ -75,7 +74,7 @@ func readerOf(a config.Access) reader {
 	return a.Inventory
 }
 
-// declareOptions returns the declare options of a node that is online, as for all settings: others are not asked anything.
+// declareOptions returns the declare options of a node that is online. Nodes that are offline are not asked for any settings.
 func declareOptions(_ context.Context, _ config.Access, n Node, s *view) (settings.Declared, error) {
 	if !s.node.Online() {
 		return nil, nil
@@ -113,7 +112,7 @@ func readDNS(ctx context.Context, a config.Access, n Node) (proxmox.Settings, er
 	return proxmox.Settings{Values: map[string]string{settingSearch: dns.SearchDomain, settingDNS: strings.Join(dns.Servers, " ")}}, err
 }
 
-// writeDNS writes all of it, as PVE wants.
+// writeDNS writes all DNS settings, as PVE requires.
 func writeDNS(ctx context.Context, a config.Access, n Node, seen proxmox.Settings, c proxmox.Change) error {
 	defer a.Inventory.InvalidateNode(meta.GetExternalName(n))
 	all := maps.Clone(seen.Values)

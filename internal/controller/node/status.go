@@ -35,16 +35,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A view is all that is seen of a node.
+// A view holds everything that was read about a node.
 type view struct {
 	node        proxmox.Node
 	cluster     string
-	clusterSeen bool // The user may see which cluster it is.
+	clusterSeen bool // Whether the user may see which cluster it is.
 	fingerprint string
 	vms         int32
 	storages    []proxmox.Storage
 
-	// The rest is known of a node that is online only.
+	// The following fields are known only for a node that is online.
 	status   proxmox.NodeStatus
 	bridges  []proxmox.Bridge
 	mappings []proxmox.PCIMapping
@@ -52,14 +52,13 @@ type view struct {
 	// zones of SDN that the user may see.
 	zones []proxmox.Zone
 
-	// interfaces of the node, and the Machines that have NICs on each bridge: their names, and how many are not named.
+	// interfaces of the node, and the Machines that have NICs on each bridge: their names, and the number of those that are not named.
 	interfaces nodenet.Config
 	machines   map[string][]string
 	others     map[string]int
 }
 
-// readNode reads the node at the node itself. The cluster is asked first, since a node that is offline
-// answers late or never.
+// readNode reads the node from the node itself. The cluster is asked first, because a node that is offline answers late or never.
 func readNode(ctx context.Context, a config.Access, n Node) (*view, error) {
 	name := meta.GetExternalName(n)
 	nodes, err := a.Inventory.Nodes(ctx)
@@ -85,8 +84,7 @@ func readNode(ctx context.Context, a config.Access, n Node) (*view, error) {
 	return s, s.readUsers(ctx, a, n)
 }
 
-// stays makes sure that the node is of the cluster that it was seen in before. Nodes of other
-// clusters have the same names.
+// stays checks that the node belongs to the cluster in which it was seen before. Nodes of other clusters may have the same name.
 func stays(_ context.Context, _ config.Access, n Node, s *view) error {
 	before := n.Observation().ClusterName
 	if before == "" || !s.clusterSeen || s.cluster == before {
@@ -107,8 +105,7 @@ func names(nodes []proxmox.Node) string {
 	return strings.Join(all, ", ")
 }
 
-// readCluster asks the cluster for what it knows of the node. Its name needs a privilege that
-// nothing else here needs.
+// readCluster reads what the cluster knows of the node. The cluster's name needs a privilege that nothing else here needs.
 func (s *view) readCluster(ctx context.Context, a config.Access) error {
 	status, err := a.Inventory.ClusterStatus(ctx, inventory.Relaxed)
 	if err != nil && !proxmox.IsAuthorization(err) {
@@ -136,7 +133,7 @@ func (s *view) readCluster(ctx context.Context, a config.Access) error {
 	return err
 }
 
-// readStatus reads what the node says of itself.
+// readStatus reads what the node itself reports.
 func (s *view) readStatus(ctx context.Context, a config.Access) error {
 	var err error
 	if s.status, err = a.Inventory.NodeStatus(ctx, s.node.Name); err != nil {
@@ -149,8 +146,7 @@ func (s *view) readStatus(ctx context.Context, a config.Access) error {
 	return err
 }
 
-// observation returns what the status shows. Of a node that is offline, it shows what
-// was seen before.
+// observation returns what the status shows. For a node that is offline, it shows what was seen before.
 func (s *view) observation(before v1alpha1.ProxmoxNodeObservation) v1alpha1.ProxmoxNodeObservation {
 	o := *before.DeepCopy()
 	o.NodeName, o.ClusterName, o.Status, o.Fingerprint = s.node.Name, s.cluster, s.node.Status, s.fingerprint
@@ -165,8 +161,8 @@ func (s *view) observation(before v1alpha1.ProxmoxNodeObservation) v1alpha1.Prox
 	return o
 }
 
-// use returns the use of the node as the cluster lists it, which is newer than what the node said of
-// itself. A list has none before the node has told the cluster.
+// use returns the usage of the node as the cluster lists it, which is newer than the node's own report. The list has no usage of a node that has not
+// reported to the cluster yet.
 func (s *view) use() proxmox.NodeStatus {
 	n := s.node
 	if n.MaxMemory == 0 || n.MaxCPU == 0 {
@@ -211,7 +207,7 @@ func (s *view) devices() []v1alpha1.ProxmoxNodePCIMapping {
 	return out
 }
 
-// withoutUsage returns an observation without what changes all the time.
+// withoutUsage returns an observation without the parts that change all the time.
 func withoutUsage(o *v1alpha1.ProxmoxNodeObservation) v1alpha1.ProxmoxNodeObservation {
 	c := *o.DeepCopy()
 	if c.UptimeSeconds != nil {

@@ -46,7 +46,7 @@ const (
 	ReasonNotCreated     xpv2.ConditionReason = "NotCreated"
 )
 
-// knownFor is how old interfaces may be that are only looked at.
+// knownFor is how old the list of interfaces may be for an observation.
 const knownFor = time.Minute
 
 // A look is one inspection of an interface.
@@ -55,12 +55,11 @@ type look struct {
 
 	stager  *stager
 	now     pending
-	change  proxmox.Change // that the spec asks for
-	dynamic bool           // The interface gets addresses by DHCP or advertisements.
+	change  proxmox.Change // required by the spec
+	dynamic bool           // The interface gets addresses by DHCP or router advertisements.
 }
 
-// inspect finds whether an interface is in force as it is written down, and what stands in
-// the way of a change.
+// inspect determines whether an interface is in force as configured, and what prevents a change.
 func (s *stager) inspect(ctx context.Context, v view) (config.Findings, error) {
 	p := v.Resource.Parameters()
 	now, err := s.look(ctx, v, v.MaxAge(knownFor))
@@ -82,7 +81,7 @@ func (s *stager) inspect(ctx context.Context, v view) (config.Findings, error) {
 
 func isDynamic(method string) bool { return method == "dhcp" || method == "auto" }
 
-// show shows what is staged, and whether the interface is active.
+// show shows the staged changes, and whether the interface is active.
 func (l *look) show() {
 	l.showStaged()
 	o := l.Resource.Observation()
@@ -109,7 +108,7 @@ func (l *look) showStaged() {
 	condition(l.Resource, TypeStaged, corev1.ConditionFalse, kind.Problem{Reason: ReasonNothingStaged})
 }
 
-// findings decides what is to be done.
+// findings decides what to do.
 func (l *look) findings(ctx context.Context) (config.Findings, error) {
 	if problem, err := l.obstacle(ctx); err != nil || problem != nil {
 		if err != nil {
@@ -135,7 +134,7 @@ func (l *look) findings(ctx context.Context) (config.Findings, error) {
 	return l.inForce(ctx)
 }
 
-// obstacle returns what stands in the way of the change that the spec asks for.
+// obstacle returns what prevents the change that the spec requires.
 func (l *look) obstacle(ctx context.Context) (*kind.Problem, error) {
 	if l.change.Empty() {
 		return nil, nil //nolint:nilnil // Nothing stands in the way.
@@ -160,7 +159,7 @@ func (l *look) obstacle(ctx context.Context) (*kind.Problem, error) {
 	return l.stager.refusal(ctx, l.view, nodenet.Request{Before: l.now.config, After: after(l.now.config, l.view, verb, l.change)})
 }
 
-// staged is an interface while changes of the node wait to be applied.
+// staged returns the findings for an interface while changes of the node wait to be applied.
 func (l *look) staged(ctx context.Context) (config.Findings, error) {
 	_, ours := noteOf(l.Resource)
 	running, err := l.stager.reloading(ctx, l.view)
@@ -169,7 +168,7 @@ func (l *look) staged(ctx context.Context) (config.Findings, error) {
 	}
 	switch {
 	case !ours && !l.now.consented && l.keeps():
-		return l.inForce(ctx) // The changes are of other interfaces.
+		return l.inForce(ctx) // The changes concern other interfaces.
 	case l.now.foreign:
 		return l.waiting(stagedByOthers(l.now)), nil
 	case running:
@@ -194,13 +193,13 @@ func (l *look) keeps() bool {
 	return last != nil && last.Keep(l.now.config, name) || !l.now.foreign && l.now.before.Keep(l.now.config, name)
 }
 
-// waiting are the findings of an interface that is not in force as it is written down.
+// waiting returns the findings for an interface that is not in force as configured.
 func (l *look) waiting(p kind.Problem) config.Findings {
 	l.applied(corev1.ConditionFalse, p)
 	return config.Findings{Problems: []kind.Problem{p}}
 }
 
-// apply adds to findings that the network is reloaded.
+// apply adds a reload of the network to findings.
 func (l *look) apply(f config.Findings, current string) config.Findings {
 	if !kind.MayChange(l.Resource) || manual(l.Resource.Parameters()) {
 		return f
@@ -214,11 +213,10 @@ func (l *look) reloading() kind.Problem {
 	return kind.Problem{Reason: ReasonReloading, Message: "node " + l.Resource.Parameters().Node + " reloads its network"}
 }
 
-// again is how long after a reload that failed it is tried again.
+// again is the delay after which a failed reload is repeated.
 const again = 5 * time.Minute
 
-// inForce is an interface whose staged changes, if any, are in force, or are being put into
-// force.
+// inForce returns the findings for an interface whose staged changes, if any, are in force or are being put into force.
 func (l *look) inForce(ctx context.Context) (config.Findings, error) {
 	task, known, err := l.reload(ctx)
 	switch {
@@ -239,7 +237,7 @@ func (l *look) inForce(ctx context.Context) (config.Findings, error) {
 		}
 		return f, nil
 	case l.Seen.Values["active"] != "1" && !l.Fresh && l.Resource.GetCondition(TypeApplied).Reason != ReasonInactive:
-		return config.Findings{Unsure: true}, nil // It may have been read while the network was reloaded.
+		return config.Findings{Unsure: true}, nil // It may have been read during a reload of the network.
 	case l.Seen.Values["active"] != "1":
 		f := l.waiting(kind.Problem{Reason: ReasonInactive, Message: "the interface is not active on node " + l.Resource.Parameters().Node +
 			": see there why it is not up (ifquery --check -a)"})
@@ -258,8 +256,8 @@ func (l *look) started() bool {
 	return l.Seen.Values[optionAutostart] == "1" && !isCard(p.Type) || startedByBridge(p.Type) && p.Type != typeOVSPort
 }
 
-// reload returns the reload that puts the interface into force, and shows its result. It is
-// not known if the provider was killed, or the answer was lost, when it was started.
+// reload returns the reload that puts the interface into force, and shows its result. The reload is not known if the provider was killed, or the
+// answer was lost, when it was started.
 func (l *look) reload(ctx context.Context) (t proxmox.Task, known bool, err error) {
 	n, noted := noteOf(l.Resource)
 	if !noted || !kind.MayChange(l.Resource) {
@@ -287,7 +285,7 @@ func condition(mg resource.Managed, of xpv2.ConditionType, status corev1.Conditi
 	mg.SetConditions(c.WithObservedGeneration(mg.GetGeneration()))
 }
 
-// forget forgets the note of what is in force by now.
+// forget removes the note of a change that is in force.
 func (l *look) forget(ctx context.Context) error {
 	if _, noted := noteOf(l.Resource); !noted || l.now.changes != "" {
 		return nil

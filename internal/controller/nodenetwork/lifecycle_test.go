@@ -50,7 +50,7 @@ const (
 	bridge = "{node: pve1, interface: vmbr9, type: bridge, confirmUnmappedAddresses: true}"
 )
 
-// lives runs a test in both scopes and on both versions, on nodes with further cards.
+// lives runs a test in both scopes and on both versions, on nodes with additional cards.
 func lives(t *testing.T, run func(*configtest.Life)) {
 	t.Helper()
 	configtest.RunIn(t, configtest.Kind{
@@ -88,7 +88,7 @@ func applied(l *configtest.Life, mg resource.Managed) {
 	}
 }
 
-// reloads is how often the provider has applied what is staged.
+// reloads returns how often the provider has applied staged changes.
 func reloads(l *configtest.Life) int {
 	n := 0
 	for _, w := range l.Writes() {
@@ -99,7 +99,7 @@ func reloads(l *configtest.Life) int {
 	return n
 }
 
-// staging has somebody else stage a bridge on the node.
+// staging stages a bridge on the node as another user.
 func staging(l *configtest.Life, name string) {
 	l.Helper()
 	options := proxmox.Params{"type": "bridge", "comments": "others"}
@@ -113,7 +113,7 @@ func inForce(l *configtest.Life, name string) bool {
 	return found
 }
 
-// TestTypes are created, found to be as they are declared, and removed.
+// TestTypes checks that each type is created, found to match its declaration, and removed.
 func TestTypes(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		specs := []string{
@@ -167,7 +167,8 @@ func TestOneReload(t *testing.T) {
 	})
 }
 
-// TestNoQuorum changes the network of a node without quorum, which Proxmox VE takes: it is the node's alone. It is staged and applied once, as ever.
+// TestNoQuorum changes the network of a node without quorum, which Proxmox VE allows because the network belongs to the node alone. The change is
+// staged and applied once, as usual.
 func TestNoQuorum(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		l.Edit(func(st *state.State) { st.NoQuorum = true })
@@ -184,14 +185,14 @@ func TestNoQuorum(t *testing.T) {
 	})
 }
 
-// TestStagedByOthers leaves alone what others have staged until there is consent to just that.
+// TestStagedByOthers checks that what others have staged is left alone until there is consent to exactly that.
 func TestStagedByOthers(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		staging(l, "vmbr7")
 		mg := l.Resource(1, bridge, nil)
 		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonStagedByOthers, "applyStaged")
 		l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonStagedByOthers)
-		l.Until(mg, nodenetwork.TypeStaged, nodenetwork.ReasonNothingStaged) // What others have staged is not its change.
+		l.Until(mg, nodenetwork.TypeStaged, nodenetwork.ReasonNothingStaged) // What others have staged is not a change by the resource.
 		s := observation(l.T, mg).Staged
 		if w := l.Writes(); len(w) > 0 || s == nil || !s.ByOthers || !strings.Contains(s.Changes, "+iface vmbr7") {
 			l.Fatalf("written: %v, shown: %v", w, s)
@@ -213,8 +214,7 @@ func TestStagedByOthers(t *testing.T) {
 	})
 }
 
-// TestStagedBetween has somebody stage a change after ours was staged and before it is applied,
-// on another interface and on ours.
+// TestStagedBetween stages a change as another user after ours was staged and before it is applied, on another interface and on ours.
 func TestStagedBetween(t *testing.T) {
 	for name, stage := range map[string]func(*configtest.Life){
 		"Other": func(l *configtest.Life) { staging(l, "vmbr7") },
@@ -248,8 +248,8 @@ func TestStagedBetween(t *testing.T) {
 	}
 }
 
-// TestFurtherAddresses does not apply a file from which Proxmox VE has left out addresses that somebody has written into it: it lists and keeps one of
-// each family. That of an endpoint, or of a link of corosync, is kept whatever anybody consents to.
+// TestFurtherAddresses checks that a file is not applied from which Proxmox VE has left out addresses that were written into it manually. Proxmox VE
+// lists and keeps one address of each family. An address of an endpoint, or of a link of corosync, is kept regardless of any consent.
 func TestFurtherAddresses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		link    []string
@@ -275,14 +275,15 @@ func TestFurtherAddresses(t *testing.T) {
 				if reloads(l) > 0 || inForce(l, "vmbr9") {
 					l.Fatalf("the address is taken away: %v", l.Writes())
 				}
-				l.Edit(func(st *state.State) { st.Nodes["pve1"].Interfaces["vmbr1"].Addresses = nil }) // It is in a file by itself from now on.
+				l.Edit(func(st *state.State) { st.Nodes["pve1"].Interfaces["vmbr1"].Addresses = nil }) // The addresses are in a separate file from now on.
 				applied(l, mg)
 			})
 		})
 	}
 }
 
-// TestAddressesTaken takes away the addresses that its resources ask for, also those of changes that were never applied, and those of others with consent.
+// TestAddressesTaken checks that addresses are removed whose removal resources require, including those of changes that were never applied, and those
+// of others with consent.
 func TestAddressesTaken(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		l.Edit(func(st *state.State) { st.Nodes["pve1"].Interfaces["vmbr1"].CIDR = "10.9.0.11/24" })
@@ -305,8 +306,7 @@ func TestAddressesTaken(t *testing.T) {
 	})
 }
 
-// during has somebody do something while the provider, in a reconcile of a resource, makes a call for the next time but those that are
-// skipped.
+// during calls a function when the provider, in a reconcile of a resource, makes a request for the path, after some requests were skipped.
 func during(l *configtest.Life, mg resource.Managed, path string, skip int, do func()) {
 	l.Helper()
 	release := l.Inject(simulator.Fault{Method: http.MethodGet, Path: path, Skip: skip, Count: 1, Delay: time.Hour})
@@ -329,8 +329,8 @@ func during(l *configtest.Life, mg resource.Managed, path string, skip int, do f
 	})
 }
 
-// TestStagedDuringChecks has somebody stage a change while the provider asks what must not be cut off: after what is staged was found to be
-// ours, and before it is applied.
+// TestStagedDuringChecks stages a change as another user while the provider checks what must not be cut off, after the staged changes were found to
+// be ours and before it is applied.
 func TestStagedDuringChecks(t *testing.T) {
 	collection := proxmox.NetworkCollection("pve1")
 	for name, stage := range map[string]func(*configtest.Life){
@@ -362,7 +362,7 @@ func TestStagedDuringChecks(t *testing.T) {
 	}
 }
 
-// TestStagedBeforeOurs has somebody stage a change of the interface while the provider asks whether its own may be staged.
+// TestStagedBeforeOurs stages a change of the interface as another user while the provider checks whether it may stage its own.
 func TestStagedBeforeOurs(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, bridge, nil)
@@ -380,7 +380,7 @@ func TestStagedBeforeOurs(t *testing.T) {
 	})
 }
 
-// TestManagement refuses what would cut the node off, for a bridge that was adopted.
+// TestManagement checks that changes of an adopted bridge that would cut off the node are refused.
 func TestManagement(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		adopted := map[string]string{xpmeta.AnnotationKeyExternalName: "pve1/vmbr0"}
@@ -408,7 +408,7 @@ func TestManagement(t *testing.T) {
 	})
 }
 
-// TestCorosyncLink protects the address of a further link of corosync.
+// TestCorosyncLink checks that the address of an additional link of corosync is protected.
 func TestCorosyncLink(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		l.Edit(func(st *state.State) {
@@ -424,7 +424,7 @@ func TestCorosyncLink(t *testing.T) {
 	})
 }
 
-// TestCard manages a network card, which is adopted, and stays.
+// TestCard checks a network card, which is adopted, and stays.
 func TestCard(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		const spec = "{node: pve1, interface: eno2, type: eth, mtu: 9000, autostart: true, confirmUnmappedAddresses: true}"
@@ -441,7 +441,7 @@ func TestCard(t *testing.T) {
 	})
 }
 
-// TestManual stages, and leaves it to somebody else to apply it.
+// TestManual checks that a change is staged, and left to a user to apply.
 func TestManual(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, "{node: pve1, interface: vmbr9, type: bridge, apply: Manual, confirmUnmappedAddresses: true}", nil)
@@ -470,7 +470,7 @@ func TestManual(t *testing.T) {
 	})
 }
 
-// TestManualBesideAutomatic has two changes of one node, of which somebody is to apply one.
+// TestManualBesideAutomatic checks two changes of one node, one of which a user has to apply.
 func TestManualBesideAutomatic(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		byHand := l.Resource(1, "{node: pve1, interface: vmbr8, type: bridge, apply: Manual, confirmUnmappedAddresses: true}", nil)
@@ -486,7 +486,7 @@ func TestManualBesideAutomatic(t *testing.T) {
 	})
 }
 
-// TestRefusedChange has PVE refuse a change, which is taken back.
+// TestRefusedChange checks a change that PVE refuses, which is then undone.
 func TestRefusedChange(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, bridge, nil)
@@ -524,8 +524,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// reloading has the provider, by looks, stage a change and start a reload, which goes on until the function is called that is returned. While it goes
-// on, an interface is down.
+// reloading makes the provider, by reconciles, stage a change and start a reload, which runs until the returned function is called. Meanwhile, an
+// interface is down.
 func reloading(l *configtest.Life, look func(), down string) func() {
 	l.Helper()
 	until := func(what string, done func() bool) {
@@ -537,7 +537,7 @@ func reloading(l *configtest.Life, look func(), down string) func() {
 	}
 	writes, before := len(l.Writes()), reloads(l)
 	until("nothing is staged", func() bool { return len(l.Writes()) > writes })
-	// Nobody sees that the task of the simulator has ended at once.
+	// The provider must not see that the task of the simulator has ended immediately.
 	seen := l.Inject(simulator.Fault{Method: http.MethodGet, Path: "/cluster/tasks", Delay: time.Hour})
 	defer seen()
 	until("nothing is applied", func() bool { return reloads(l) > before })
@@ -555,11 +555,11 @@ func reloading(l *configtest.Life, look func(), down string) func() {
 	}
 }
 
-// TestLookWhileReloading looks at an interface while a reload brings it up: once the reload has ended, the first look finds it in force, whatever was read
-// until then.
+// TestLookWhileReloading reconciles an interface while a reload brings it up. Once the reload has ended, the first reconcile finds the interface in
+// force, whatever was read before.
 func TestLookWhileReloading(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
-		// It sees no end of a task.
+		// It does not notice the end of a task.
 		p := configtest.Start(l.T, l.Kube, config.Setup(nodenetwork.Table()), l.Scope, 0,
 			inventory.WithPollInterval(time.Hour), inventory.WithEventPollInterval(time.Hour), inventory.WithMaxAge(time.Hour))
 		mg := l.Resource(1, bridge, nil)
@@ -584,8 +584,8 @@ func TestLookWhileReloading(t *testing.T) {
 	})
 }
 
-// TestReadAfterReload looks at another interface of the node, which is down while a reload runs. It is found in force once that has ended, though what
-// was read lasts.
+// TestReadAfterReload reconciles another interface of the node, which is down during a reload. It is found in force once the reload has ended,
+// although cached data is still valid.
 func TestReadAfterReload(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		changes, other := l.Resource(1, bridge, nil), l.Resource(2, second, nil)
@@ -601,7 +601,7 @@ func TestReadAfterReload(t *testing.T) {
 	})
 }
 
-// TestReloadFails shows a reload that has failed after it took what was staged, and has it done again five minutes later.
+// TestReloadFails checks that a reload that has failed after it had applied the staged changes is shown, and repeated five minutes later.
 func TestReloadFails(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		l.Inject(simulator.Fault{Task: "srvreload", TaskExit: "command 'ifreload -a' failed: exit code 1", Count: 1})
@@ -609,7 +609,7 @@ func TestReloadFails(t *testing.T) {
 		for reloads(l) == 0 {
 			l.Reconcile(mg)
 		}
-		l.Edit(func(st *state.State) { // As PVE does, before ifreload fails.
+		l.Edit(func(st *state.State) { // PVE does the same before ifreload fails.
 			n := st.Nodes["pve1"]
 			n.Interfaces, n.PendingInterfaces = n.PendingInterfaces, nil
 		})
@@ -626,7 +626,7 @@ func TestReloadFails(t *testing.T) {
 	})
 }
 
-// TestStandUpon removes no interface that another one stands upon.
+// TestStandUpon checks that an interface is not removed while another one is configured on it.
 func TestStandUpon(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		below := l.Resource(1, bridge, nil)
@@ -644,7 +644,7 @@ func TestStandUpon(t *testing.T) {
 	})
 }
 
-// onBridge has a zone of SDN stand upon the bridge of the tests.
+// onBridge configures a zone of SDN on the bridge of the tests.
 func onBridge(l *configtest.Life, zone map[string]string, inForce, configured bool) {
 	l.Helper()
 	l.Edit(func(st *state.State) {
@@ -658,7 +658,7 @@ func onBridge(l *configtest.Life, zone map[string]string, inForce, configured bo
 	})
 }
 
-// TestZones removes no bridge that a zone of SDN stands upon.
+// TestZones checks that a bridge is not removed while a zone of SDN uses it.
 func TestZones(t *testing.T) {
 	vlan := map[string]string{"type": "vlan", "bridge": "vmbr9"}
 	for name, tc := range map[string]struct {
@@ -688,14 +688,15 @@ func TestZones(t *testing.T) {
 				if l.Options("pve1/vmbr9") == nil {
 					l.Errorf("%s The bridge is removed.", tc.reason)
 				}
-				onBridge(l, map[string]string{"type": "vlan", "bridge": "vmbr9", "nodes": "pve2"}, true, true) // It is on another node from now on.
+				onBridge(l, map[string]string{"type": "vlan", "bridge": "vmbr9", "nodes": "pve2"}, true, true) // The zone is on another node from now on.
 				l.Runner.Until(mg, configtest.Gone, func() bool { return false })
 			})
 		})
 	}
 }
 
-// TestZonePeer takes no address away that a VXLAN zone has among its peers, and none while zones may be there that the user may not see.
+// TestZonePeer checks that an address is not removed that a VXLAN zone has among its peers, and none at all while there may be zones that the user
+// may not see.
 func TestZonePeer(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		spec := "{node: pve1, interface: vmbr9, type: bridge, cidr: 10.77.0.1/24, confirmUnmappedAddresses: true}"
@@ -716,7 +717,7 @@ func TestZonePeer(t *testing.T) {
 	})
 }
 
-// hideZones has the user not see zones of SDN, and returns who could do what before.
+// hideZones hides the zones of SDN from the user, and returns the previous grants.
 func hideZones(l *configtest.Life) []simulator.Grant {
 	l.Helper()
 	var before []simulator.Grant
@@ -729,7 +730,7 @@ func hideZones(l *configtest.Life) []simulator.Grant {
 	return before
 }
 
-// TestHiddenZones removes no bridge while zones of SDN may be there that the user may not see.
+// TestHiddenZones checks that no bridge is removed while there may be zones of SDN that the user may not see.
 func TestHiddenZones(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, bridge, nil)
@@ -744,7 +745,7 @@ func TestHiddenZones(t *testing.T) {
 	})
 }
 
-// TestGuestsOn removes no bridge that a NIC of a VM or of a container of the node is on, or is on once the guest is restarted.
+// TestGuestsOn checks that a bridge is not removed while a NIC of a VM or container of the node is on it, or will be after a restart of the guest.
 func TestGuestsOn(t *testing.T) {
 	for name, tc := range map[string]struct {
 		words string
@@ -776,15 +777,15 @@ func TestGuestsOn(t *testing.T) {
 	}
 }
 
-// contain has a container on the node, with a NIC on a bridge and another one of another node. The NIC is on a bridge from the next start on if that is
-// not empty, and there are others that come with it.
+// contain adds a container to the node, with a NIC on a bridge, and another one to another node. If pending is not empty, the NIC is on that bridge
+// from the next start. Otherwise, others are the pending options of the container.
 func contain(st *state.State, pending, bridge string, others map[string]string) {
 	for vmid, node := range map[int]string{910: "pve1", 911: "pve2"} {
 		g := &state.Guest{VMID: vmid, Node: node, Power: state.Running, Pending: others, Config: map[string]string{
 			"hostname": "a", "net0": "name=eth0,bridge=" + bridge + ",hwaddr=BC:24:11:00:09:10,ip=dhcp,type=veth", "rootfs": "local-lvm:vm-910-disk-0,size=8G",
 		}}
 		if node == "pve2" {
-			g.Config["net0"], g.Pending = "name=eth0,bridge=vmbr9,type=veth", nil // A bridge of that name on another node is another one.
+			g.Config["net0"], g.Pending = "name=eth0,bridge=vmbr9,type=veth", nil // A bridge of that name on another node is a different one.
 		} else if pending != "" {
 			g.Pending = map[string]string{"net0": "name=eth0,bridge=" + pending + ",type=veth"}
 		}
@@ -792,7 +793,7 @@ func contain(st *state.State, pending, bridge string, others map[string]string) 
 	}
 }
 
-// TestUsedMeanwhile does not apply a removal that is staged when the bridge has come into use since then.
+// TestUsedMeanwhile checks that a staged removal is not applied if the bridge has come into use since.
 func TestUsedMeanwhile(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, bridge, nil)
@@ -815,7 +816,7 @@ func TestUsedMeanwhile(t *testing.T) {
 	})
 }
 
-// TestOVSPort manages a card that an Open vSwitch bridge has: it is adopted, and stays a port when its resource is deleted.
+// TestOVSPort checks a card that is a port of an Open vSwitch bridge: it is adopted, and stays a port when its resource is deleted.
 func TestOVSPort(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		const spec = "{node: pve1, interface: eno4, type: OVSPort, mtu: 1400, ovs: {bridge: vmbr8, tag: 7}, confirmUnmappedAddresses: true}"
@@ -852,7 +853,7 @@ func TestOVSPort(t *testing.T) {
 	})
 }
 
-// TestInactive is an interface that is not started.
+// TestInactive checks an interface that is not started.
 func TestInactive(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, "{node: pve1, interface: vmbr9, type: bridge, autostart: false, confirmUnmappedAddresses: true}", nil)
@@ -864,7 +865,7 @@ func TestInactive(t *testing.T) {
 	})
 }
 
-// TestUnknownNode stages nothing.
+// TestUnknownNode checks that nothing is staged on a node that does not exist.
 func TestUnknownNode(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, "{node: pve9, interface: vmbr9, type: bridge, confirmUnmappedAddresses: true}", nil)
@@ -877,7 +878,8 @@ func TestUnknownNode(t *testing.T) {
 	})
 }
 
-// TestNodeLeft takes a node out of the cluster for good: what resources stood for there is gone, and their deletion ends, once there is quorum.
+// TestNodeLeft removes a node from the cluster permanently. The objects of resources there no longer exist, and the deletion of these resources ends
+// once there is quorum.
 func TestNodeLeft(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, strings.Replace(bridge, "pve1", "pve3", 1), nil)
@@ -902,7 +904,7 @@ func TestNodeLeft(t *testing.T) {
 	})
 }
 
-// TestDHCP changes no interface that gets its address from elsewhere.
+// TestDHCP checks that an interface with a dynamic address is not changed.
 func TestDHCP(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		l.Edit(func(st *state.State) { st.Nodes["pve1"].Interfaces["eno2"].Options["method"] = "dhcp" })
@@ -915,7 +917,7 @@ func TestDHCP(t *testing.T) {
 	})
 }
 
-// exampleOf returns the NodeNetworks of an example, in the scope of the test, as the manifests have them.
+// exampleOf returns the NodeNetworks of an example, in the scope of the test, as in the manifests.
 func exampleOf(l *configtest.Life, file string) []*unstructured.Unstructured {
 	l.Helper()
 	folder := "cluster"
@@ -935,8 +937,8 @@ func exampleOf(l *configtest.Life, file string) []*unstructured.Unstructured {
 	return all
 }
 
-// selected makes the NodeNetworks of an example that have a label, as kubectl apply -l does, and confirms that the endpoint of the test, which
-// is on loopback, is no address of a node.
+// selected creates the NodeNetworks of an example that have a label, as kubectl apply -l does, and confirms that the endpoint of the test, which is
+// on loopback, is not an address of a node.
 func selected(l *configtest.Life, all []*unstructured.Unstructured, label, value string) []resource.Managed {
 	l.Helper()
 	var made []resource.Managed
@@ -968,8 +970,8 @@ func together(l *configtest.Life, all []resource.Managed) {
 	}
 }
 
-// TestThreeNodes applies the examples of sets for three nodes as the documentation does: the manifests of one node, by their label, and
-// those of the next one when these are applied. A reload that fails on the second node is repeated there. Then all of it goes at once.
+// TestThreeNodes applies the examples of sets for three nodes as the documentation describes: the manifests of one node, by their label, and those of
+// the next one once these are applied. A failed reload on the second node is repeated there. Finally, all of it is removed at the same time.
 func TestThreeNodes(t *testing.T) {
 	for file, interfaces := range map[string][]string{
 		"machine-network-ref.yaml": {"vmbr20"}, "node-network-set.yaml": {"bond0", "vmbr2", "vmbr2.20"},
@@ -1001,7 +1003,7 @@ func TestThreeNodes(t *testing.T) {
 	}
 }
 
-// applyNode applies the set of one node by one reload, and touches no other node.
+// applyNode applies the set of one node with one reload, and changes no other node.
 func applyNode(l *configtest.Life, node string, set []resource.Managed) {
 	l.Helper()
 	before := len(l.Writes())
@@ -1020,7 +1022,7 @@ func applyNode(l *configtest.Life, node string, set []resource.Managed) {
 	}
 }
 
-// removeAll deletes resources at once, whichever stand upon which, and reconciles them until all are gone.
+// removeAll deletes resources at the same time, in any order of dependency, and reconciles them until none exists.
 func removeAll(l *configtest.Life, all []resource.Managed) {
 	l.Helper()
 	for _, mg := range all {
@@ -1038,7 +1040,7 @@ func removeAll(l *configtest.Life, all []resource.Managed) {
 	}
 }
 
-// count how many are equal to one.
+// count returns how many elements are equal to one.
 func count(all []string, one string) int {
 	return len(slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s != one }))
 }

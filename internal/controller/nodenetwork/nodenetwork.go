@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package nodenetwork describes interfaces of nodes for the engine of configuration objects:
-// this file has the table, options.go the options, inspect.go what is seen beside them,
-// stage.go how changes are staged and applied, and protect.go which ones are refused.
+// Package nodenetwork describes interfaces of nodes for the engine of configuration objects. This file contains the table, options.go the options,
+// inspect.go the state that the options do not show, stage.go how changes are staged and applied, and protect.go which changes are refused.
 package nodenetwork
 
 import (
@@ -58,9 +57,8 @@ func Table() config.Table[parameters, *v1alpha1.NodeNetworkObservation] {
 	}
 }
 
-// privileges returns the privileges that PVE asks for on interfaces of a node, and for what protects the node:
-// bridges, guests and zones of SDN that the user may not see are not listed, and without
-// Sys.Audit the addresses of the cluster are not told.
+// privileges returns the privileges that PVE requires for interfaces of a node, and for the checks that protect the node. Bridges, guests and zones
+// of SDN that the user may not see are not listed, and without Sys.Audit the addresses of the cluster are not shown.
 func privileges(v config.Verb, _ string, p *parameters) []proxmox.Privilege {
 	all := []proxmox.Privilege{{Path: "/sdn/zones/localnetwork", Names: []string{"SDN.Audit", "SDN.Use"}}}
 	if v == config.See {

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// reload has somebody else apply what is staged on a node.
+// reload applies the staged changes of a node as another user.
 func reload(s configtest.Simulator) {
 	upid, err := s.Client.ReloadNetwork(s.Context(), "pve1")
 	s.Must(err)

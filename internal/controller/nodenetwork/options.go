@@ -28,14 +28,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
-// Options that are looked at here.
+// Options that this package reads.
 const (
 	optionType      = "type"
 	optionAutostart = "autostart"
 	optionOVSPorts  = "ovs_ports"
 )
 
-// Types of interfaces that are looked at here.
+// Types of interfaces that this package distinguishes.
 const (
 	typeCard     = "eth"
 	typeOVSPort  = "OVSPort"
@@ -43,12 +43,12 @@ const (
 	typeInternal = "OVSIntPort"
 )
 
-// isCard reports whether an interface is a network card, which is always there.
+// isCard reports whether an interface is a network card, which always exists.
 func isCard(interfaceType string) bool {
 	return interfaceType == typeCard || interfaceType == typeOVSPort
 }
 
-// startedByBridge reports whether an interface is started by its bridge.
+// startedByBridge reports whether the bridge of an interface starts it.
 func startedByBridge(interfaceType string) bool {
 	return slices.Contains([]string{typeOVSPort, typeOVSBond, typeInternal}, interfaceType)
 }
@@ -81,7 +81,7 @@ func declareBridge(d settings.Declared, p *parameters) {
 	d.SetSame("bridge_ports", list(b.Ports), settings.SameList)
 	d.SetSame("bridge_vids", b.VLANs, settings.SameList)
 	if b.VLANAware != nil {
-		// PVE writes "yes" for any value, so that false removes the option.
+		// PVE writes "yes" for any value, so false removes the option.
 		d.Set("bridge_vlan_aware", new(strings.TrimPrefix(*settings.Boolean(b.VLANAware), "0")))
 	}
 }
@@ -112,7 +112,7 @@ func declareOVS(d settings.Declared, p *parameters) {
 	d.SetSame("ovs_options", o.Options, settings.SameList)
 }
 
-// number is a number as PVE writes it, or nil; 0 is empty, which resets the option.
+// number returns a number as PVE writes it, or nil. 0 results in an empty string, which resets the option.
 func number(n *int32) *string {
 	if n != nil && *n == 0 {
 		return new("")
@@ -120,7 +120,7 @@ func number(n *int32) *string {
 	return settings.Number(n)
 }
 
-// list is a list of interfaces as PVE writes it, or nil.
+// list returns a list of interfaces as PVE writes it, or nil.
 func list(names []string) *string {
 	if names == nil {
 		return nil
@@ -128,16 +128,16 @@ func list(names []string) *string {
 	return new(strings.Join(names, " "))
 }
 
-// sameFlag compares flags, of which PVE shows those that are set.
+// sameFlag compares flags. PVE shows only those that are set.
 func sameFlag(a, b string) bool { return (a == "1") == (b == "1") }
 
-// within reports whether all ports that are declared are there.
+// within reports whether all declared ports exist.
 func within(declared, seen string) bool {
 	has := nodenet.List(seen)
 	return !slices.ContainsFunc(nodenet.List(declared), func(port string) bool { return !slices.Contains(has, port) })
 }
 
-// sameAddress compares addresses, which have several forms.
+// sameAddress compares addresses, which can be written in several forms.
 func sameAddress(a, b string) bool {
 	if x, err := netip.ParsePrefix(a); err == nil {
 		y, err := netip.ParsePrefix(b)
@@ -148,9 +148,8 @@ func sameAddress(a, b string) bool {
 	return errA == nil && errB == nil && x == y
 }
 
-// complete completes a change. A new interface is started with the node unless the spec says
-// otherwise. A change of one that is there has its type, without which PVE takes none, and
-// its addresses, which PVE takes away otherwise; ports are added to those that are there.
+// complete completes a change. A new interface is started with the node unless the spec says otherwise. A change of an existing interface includes
+// its type, which PVE requires, and its addresses, which PVE would otherwise remove. Ports are added to the existing ones.
 func complete(v view, c proxmox.Change) proxmox.Change {
 	set := proxmox.Params{}
 	maps.Copy(set, c.Set)
@@ -175,7 +174,7 @@ func complete(v view, c proxmox.Change) proxmox.Change {
 	return c
 }
 
-// configOf returns interfaces as package nodenet has them, and what is staged beside them.
+// configOf returns interfaces in the form of package nodenet, including what is staged.
 func configOf(all proxmox.NodeInterfaces, node string) nodenet.Config {
 	c := nodenet.Config{}
 	for _, o := range all.Objects {

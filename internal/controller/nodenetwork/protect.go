@@ -33,8 +33,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// refusal returns the problem that a change would cut something off, or nil. The request has the interfaces before and after it, and who uses
-// them.
+// refusal returns the problem that a change would cut off a connection, or nil. The request has the interfaces before and after the change, and their
+// users.
 func (s *stager) refusal(ctx context.Context, v view, r nodenet.Request) (*kind.Problem, error) {
 	reasons, err := s.reasons(ctx, v, r)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *stager) refusal(ctx context.Context, v view, r nodenet.Request) (*kind.
 	return refusalFor(reasons), nil
 }
 
-// refusalFor is the problem that there are reasons against a change, or nil.
+// refusalFor returns the problem that there are reasons against a change, or nil.
 func refusalFor(reasons []string) *kind.Problem {
 	if len(reasons) == 0 {
 		return nil
@@ -83,8 +83,7 @@ func zonesOf(ctx context.Context, v view, r *nodenet.Request) error {
 	return errors.Wrap(err, "cannot tell which zones of SDN use the address")
 }
 
-// clusterAddresses adds the addresses by which the cluster reaches the node, and those of the
-// other nodes.
+// clusterAddresses adds the addresses at which the cluster reaches the node, and those of the other nodes.
 func (s *stager) clusterAddresses(ctx context.Context, v view, r *nodenet.Request) error {
 	status, err := v.Inventory.ClusterStatus(ctx, v.MaxAge(inventory.Stable))
 	if err != nil {
@@ -113,7 +112,7 @@ func (s *stager) clusterAddresses(ctx context.Context, v view, r *nodenet.Reques
 	return nil
 }
 
-// linkAddress is the address of a link of corosync, which may be the name of the node.
+// linkAddress returns the address of a link of corosync, which may be the name of the node.
 func (s *stager) linkAddress(ctx context.Context, address string, r *nodenet.Request) []netip.Addr {
 	if address == r.Node && len(r.Cluster) > 0 {
 		return r.Cluster[0].IPs
@@ -121,8 +120,7 @@ func (s *stager) linkAddress(ctx context.Context, address string, r *nodenet.Req
 	return s.resolve(ctx, address)
 }
 
-// otherAddresses adds all addresses of the other nodes, if an endpoint is at none that the
-// cluster uses.
+// otherAddresses adds all addresses of the other nodes, if the cluster uses none of the addresses of an endpoint.
 func otherAddresses(ctx context.Context, v view, r *nodenet.Request) error {
 	known := slices.Clone(r.Others)
 	mapped := func(ip netip.Addr) bool {
@@ -155,7 +153,7 @@ func otherAddresses(ctx context.Context, v view, r *nodenet.Request) error {
 	return nil
 }
 
-// resolve resolves a host to its addresses: none if it has none.
+// resolve resolves a host to its addresses. It returns none if there are none.
 func (s *stager) resolve(ctx context.Context, host string) []netip.Addr {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip.Unmap()}
@@ -178,7 +176,7 @@ func hostOf(endpoint string) string {
 	return u.Hostname()
 }
 
-// users returns what uses an interface, for which its removal is refused.
+// users returns the users of an interface, because of which its removal is refused.
 func (s *stager) users(ctx context.Context, v view) ([]string, error) {
 	p := v.Resource.Parameters()
 	now, err := v.Inventory.NodeInterfaces(ctx, p.Node, inventory.Fresh)
@@ -186,7 +184,7 @@ func (s *stager) users(ctx context.Context, v view) ([]string, error) {
 		return nil, err
 	}
 	before := configOf(now, p.Node)
-	// What is known says nothing more than that it is in use: what stages the removal reads all guests again.
+	// The users are reported without details. Before the removal is staged, all guests are read again.
 	known := func(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {
 		return v.Inventory.Options(ctx, ref, inventory.Unchanged)
 	}
@@ -197,7 +195,7 @@ func (s *stager) users(ctx context.Context, v view) ([]string, error) {
 	return s.reasons(ctx, v, nodenet.Request{Before: before, After: before.Removed(p.Interface), Users: users})
 }
 
-// removalInUse returns the problem that interfaces whose removal is staged have come into use since then, or nil.
+// removalInUse returns the problem that interfaces have come into use since their removal was staged, or nil.
 func removalInUse(ctx context.Context, v view, staged nodenet.Config) (*kind.Problem, error) {
 	notes, err := notesOn(ctx, v)
 	if err != nil {
@@ -225,8 +223,8 @@ func removalInUse(ctx context.Context, v view, staged nodenet.Config) (*kind.Pro
 	return refusalFor(reasons), nil
 }
 
-// unasked returns the problem that what is staged takes away addresses although no resource asks for it, or nil: Proxmox VE does not keep all that
-// somebody has written into the file.
+// unasked returns the problem that the staged changes remove addresses although no resource asks for it, or nil. Proxmox VE does not keep all manual
+// changes to the file.
 func unasked(ctx context.Context, v view, now pending) (*kind.Problem, error) {
 	gone := nodenet.Gone(now.changes)
 	if len(gone) == 0 || now.consented {
@@ -247,14 +245,14 @@ func unasked(ctx context.Context, v view, now pending) (*kind.Problem, error) {
 	return refusalFor(reasons), nil
 }
 
-// interfacesFile has what is in force on a node.
+// interfacesFile is the file with the configuration that is in force on a node.
 const interfacesFile = "/etc/network/interfaces"
 
-// An optionReader reads the options of a guest, with those that wait for a restart.
+// An optionReader reads the options of a guest, including those that wait for a restart.
 type optionReader func(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 
-// usersOf interfaces beside those that stand upon them: the VMs and containers of the node that have NICs on one, and the zones of SDN
-// that stand upon one.
+// usersOf returns the users of interfaces apart from other interfaces: the VMs and containers of the node that have NICs on one, and the zones of SDN
+// that use one.
 func usersOf(ctx context.Context, v view, of nodenet.Config, read optionReader) (map[string][]string, error) {
 	users := map[string][]string{}
 	zones, err := v.Inventory.Zones(ctx, inventory.Fresh)
@@ -285,8 +283,7 @@ func usersOf(ctx context.Context, v view, of nodenet.Config, read optionReader) 
 	return users, nil
 }
 
-// nicsOf returns the NICs of a guest as they are configured, those that wait for a restart
-// included.
+// nicsOf returns the NICs in the configuration of a guest, including those that wait for a restart.
 func nicsOf(ctx context.Context, g proxmox.Guest, read optionReader) (words string, nics []string, err error) {
 	all, err := read(ctx, g.RefByType())
 	for _, option := range all {
@@ -296,7 +293,7 @@ func nicsOf(ctx context.Context, g proxmox.Guest, read optionReader) (words stri
 	return g.RefByType().Words(), nics, err
 }
 
-// nicOf returns the value of an option that is a NIC.
+// nicOf returns the value of an option that describes a NIC.
 func nicOf(option string, value *string) []string {
 	if rest, ok := strings.CutPrefix(option, "net"); !ok || value == nil || strings.Trim(rest, "0123456789") != "" {
 		return nil

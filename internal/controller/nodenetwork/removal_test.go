@@ -29,13 +29,13 @@ import (
 
 const second = "{node: pve1, interface: vmbr8, type: bridge, confirmUnmappedAddresses: true}"
 
-// A pair are two NodeNetworks of one node, each with the provider of its scope.
+// A pair is two NodeNetworks of one node, each with the provider of its scope.
 type pair struct {
 	lives [2]*configtest.Life
 	all   [2]resource.Managed
 }
 
-// pairs runs a test with two NodeNetworks that are in force, both of one scope, and one of each.
+// pairs runs a test with two NodeNetworks that are in force, both of one scope, or one of each.
 func pairs(t *testing.T, run func(*configtest.Life, pair)) {
 	t.Helper()
 	for name, other := range map[string]func(*configtest.Life) *configtest.Life{
@@ -54,7 +54,7 @@ func pairs(t *testing.T, run func(*configtest.Life, pair)) {
 	}
 }
 
-// look at both once, and wait for what was started. It reports how many are left.
+// look reconciles both once, and waits for what was started. It returns how many are left.
 func (p pair) look() int {
 	left := 0
 	for i, l := range p.lives {
@@ -67,7 +67,7 @@ func (p pair) look() int {
 	return left
 }
 
-// reloaded waits until no reload runs.
+// reloaded waits until no reload is running.
 func reloaded(l *configtest.Life) {
 	l.Helper()
 	for running := true; running; <-time.After(time.Millisecond) {
@@ -80,7 +80,8 @@ func reloaded(l *configtest.Life) {
 	}
 }
 
-// TestDeletedAtOnce deletes two NodeNetworks of a node at once. Few looks stage both removals, apply them, and find them gone.
+// TestDeletedAtOnce deletes two NodeNetworks of a node at the same time, and checks that few reconciles stage both removals, apply them, and find the
+// interfaces removed.
 func TestDeletedAtOnce(t *testing.T) {
 	pairs(t, func(l *configtest.Life, p pair) {
 		for i, other := range p.lives {
@@ -99,7 +100,7 @@ func TestDeletedAtOnce(t *testing.T) {
 	})
 }
 
-// TestDeletedWhileReloading deletes a NodeNetwork while a reload runs: what its removal would be staged upon may be about to go.
+// TestDeletedWhileReloading deletes a NodeNetwork during a reload. The state on which its removal would be staged may be about to change.
 func TestDeletedWhileReloading(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, bridge, nil)
@@ -121,7 +122,7 @@ func TestDeletedWhileReloading(t *testing.T) {
 	})
 }
 
-// TestStagedAsReloadEnds has a reload put the removal of another interface into force right before ours is staged upon it.
+// TestStagedAsReloadEnds puts the removal of another interface into force by a reload right before ours is staged.
 func TestStagedAsReloadEnds(t *testing.T) {
 	pairs(t, func(l *configtest.Life, p pair) {
 		l.StartDelete(p.all[0])
@@ -138,7 +139,7 @@ func TestStagedAsReloadEnds(t *testing.T) {
 	})
 }
 
-// TestInUseCost asks for no guest again while a bridge that is to go is in use, and nothing has happened to any of them.
+// TestInUseCost checks that no guest is read again while a bridge to remove is in use, and no guest has changed.
 func TestInUseCost(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, bridge, nil)

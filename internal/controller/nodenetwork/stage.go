@@ -40,41 +40,40 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A node has one file of staged changes for everybody, Proxmox VE applies all of it or
-// nothing, and it has no digest. So each resource notes, before it stages anything, what all
-// interfaces were like before and what its own is to be like. What is staged is ours if it
-// is what such notes say, and nothing else. That is judged first, and what is staged is read
-// once more as the last call before the one that applies it: it has to be what was judged.
-// Between these two calls somebody can still stage a change: Proxmox VE leaves that gap.
+// A node has a single file of staged changes for all users. Proxmox VE applies all of it or nothing, and the file has no digest. Before a resource
+// stages a change, it therefore records the previous state of all interfaces and the desired state of its own interface. The staged changes are ours
+// if they match these notes and contain nothing else. That is checked first. The staged changes are then read again in the last call before the one
+// that applies them, and must be unchanged. Between these two calls, another user can still stage a change. Proxmox VE offers no way to close that
+// gap.
 
-// A note is what a resource has staged.
+// A note describes what a resource has staged.
 type note struct {
 	// At is when it was staged, in seconds since 1970.
 	At int64 `json:"at"`
 
-	// Before are checksums of all interfaces before.
+	// Before has the checksums of all interfaces before the change.
 	Before nodenet.Baseline `json:"before"`
 
-	// Interface as it is staged; nil for one that is removed.
+	// Interface is the staged interface; nil if it is removed.
 	Interface nodenet.Options `json:"interface"`
 
-	// Former is how it was staged, or in force, until then.
+	// Former is the interface as it was staged, or in force, before.
 	Former nodenet.Options `json:"former"`
 
-	// Taken are addresses that earlier changes, which are not in force either, may have taken away from the interface, and those that others have taken
-	// away with consent.
+	// Taken are addresses that earlier changes, which are not in force either, may have removed from the interface, and addresses that others have
+	// removed with consent.
 	Taken []netip.Addr `json:"taken,omitempty"`
 
-	// Reload is the task that puts it into force.
+	// Reload is the task that puts the change into force.
 	Reload proxmox.UPID `json:"reload,omitempty"`
 }
 
-// takes reports whether an address may go by what is noted.
+// takes reports whether the note allows an address to be removed.
 func (n note) takes(ip netip.Addr) bool {
 	return slices.Contains(n.Taken, ip) || slices.Contains(n.Former.Addresses(), ip)
 }
 
-// noteNow returns the note of what a resource stages at a time, which had another one.
+// noteNow returns the note for what a resource stages at a time. former is its previous note.
 func noteNow(at time.Time, former note, now pending, name string, next nodenet.Config) note {
 	n := note{At: at.Unix(), Before: now.before, Interface: next[name], Former: now.config[name]}
 	if now.changes != "" {
@@ -92,17 +91,17 @@ type reload struct {
 	at   int64 // in seconds since 1970
 }
 
-// A stager stages and applies changes, for all resources of the kind.
+// A stager stages and applies changes for all resources of the kind.
 type stager struct {
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 
 	mu    sync.Mutex
 	locks map[string]*sync.Mutex // by node
 
-	// inForce is what was in force when nothing was staged last, by endpoints and node.
+	// inForce has the interfaces in force when nothing was staged, by endpoints and node.
 	inForce map[string]nodenet.Baseline
 
-	// reloads are the last ones of this provider, by endpoints and node.
+	// reloads are the last reloads by this provider, by endpoints and node.
 	reloads map[string]reload
 }
 
@@ -110,7 +109,7 @@ func newStager(lookup func(ctx context.Context, host string) ([]netip.Addr, erro
 	return &stager{lookup: lookup, locks: map[string]*sync.Mutex{}, inForce: map[string]nodenet.Baseline{}, reloads: map[string]reload{}}
 }
 
-// lock locks a node: one change at a time. Nodes of one name in several clusters share a lock.
+// lock locks a node, so that one change is made at a time. Nodes of the same name in several clusters share a lock.
 func (s *stager) lock(node string) func() {
 	s.mu.Lock()
 	l := s.locks[node]
@@ -127,7 +126,7 @@ func keyOf(v view) string {
 	return strings.Join(v.Endpoints, " ") + " " + v.Resource.Parameters().Node
 }
 
-// keep keeps what is in force, and returns what was in force last.
+// keep stores the interfaces in force, unless they are nil, and returns what was stored last.
 func (s *stager) keep(v view, now nodenet.Baseline) nodenet.Baseline {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,24 +136,23 @@ func (s *stager) keep(v view, now nodenet.Baseline) nodenet.Baseline {
 	return s.inForce[keyOf(v)]
 }
 
-// A pending state is what is staged on a node, and by whom.
+// A pending state describes the staged changes of a node, and who has staged them.
 type pending struct {
 	config  nodenet.Config
 	changes string // Empty if nothing is staged.
 
-	// before is what a resource that stages a change now has to note.
+	// before has the checksums that a resource has to record if it stages a change now.
 	before nodenet.Baseline
 
-	// foreign reports that others have staged changes without consent; by them are the
-	// interfaces, as far as can be told.
+	// foreign is true if others have staged changes without consent. interfaces lists the interfaces concerned, as far as they can be determined.
 	foreign    bool
 	interfaces []string
 
-	// consented reports that the resource consents to what others have staged.
+	// consented is true if the resource consents to what others have staged.
 	consented bool
 }
 
-// look looks at what is staged on a node.
+// look reads the staged changes of a node.
 func (s *stager) look(ctx context.Context, v view, maxAge time.Duration) (pending, error) {
 	node := v.Resource.Parameters().Node
 	all, err := v.Inventory.NodeInterfaces(ctx, node, maxAge)
@@ -177,13 +175,13 @@ func (s *stager) look(ctx context.Context, v view, maxAge time.Duration) (pendin
 	return p, nil
 }
 
-// judge by the notes whether all that is staged is ours.
+// judge determines from the notes whether all that is staged is ours.
 func (p *pending) judge(notes map[string]note, inForce nodenet.Baseline) {
 	p.foreign, p.interfaces = true, nil
 	var ours, altered []string
 	for name, n := range notes {
 		ours = append(ours, name)
-		// A note may be of a change that was not made.
+		// A note may describe a change that was not made.
 		if !nodenet.AsStaged(n.Interface, p.config[name]) && !nodenet.AsStaged(n.Former, p.config[name]) {
 			altered = append(altered, name)
 		}
@@ -209,8 +207,7 @@ func shorter(a, b []string) []string {
 	return a
 }
 
-// notesOn returns the notes of all resources for interfaces of the node of a resource, by
-// interface.
+// notesOn returns the notes of all resources for interfaces of the resource's node, by interface.
 func notesOn(ctx context.Context, v view) (map[string]note, error) {
 	notes := map[string]note{}
 	err := each(ctx, v, func(other config.Resource[parameters, *v1alpha1.NodeNetworkObservation]) {
@@ -221,8 +218,7 @@ func notesOn(ctx context.Context, v view) (map[string]note, error) {
 	return notes, err
 }
 
-// each calls a function for all resources of the node and cluster of a resource: for the
-// resource itself as it is in memory.
+// each calls a function for all resources of the resource's node and cluster. For the resource itself, it uses the object in memory.
 func each(ctx context.Context, v view, do func(config.Resource[parameters, *v1alpha1.NodeNetworkObservation])) error {
 	specCounts := v.SpecCounts(ctx)
 	for _, empty := range v.Scope.Lists("NodeNetwork") {
@@ -254,7 +250,7 @@ func noteOf(mg resource.Managed) (note, bool) {
 	return n, ok && json.Unmarshal([]byte(raw), &n) == nil
 }
 
-// write stages a change, after it was noted.
+// write records a note and stages a change.
 func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.Change, do func(context.Context) error) error {
 	p := v.Resource.Parameters()
 	defer s.lock(p.Node)()
@@ -296,10 +292,10 @@ func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.
 	case noted:
 		return errors.Join(err, keepNote(ctx, v, former))
 	}
-	return errors.Join(err, dropNote(ctx, v)) // Nothing is staged by what was refused.
+	return errors.Join(err, dropNote(ctx, v)) // A refused request has staged nothing.
 }
 
-// keepNote keeps the note as an annotation.
+// keepNote stores the note in an annotation.
 func keepNote(ctx context.Context, v view, n note) error {
 	raw, err := json.Marshal(n)
 	if err != nil {
@@ -308,13 +304,12 @@ func keepNote(ctx context.Context, v view, n note) error {
 	return kind.Annotate(ctx, v.Kube, v.Resource, map[string]string{kind.AnnotationStaged: string(raw)})
 }
 
-// dropNote forgets what was staged.
+// dropNote removes the note.
 func dropNote(ctx context.Context, v view) error {
 	return kind.RemoveAnnotation(ctx, v.Kube, v.Resource, kind.AnnotationStaged)
 }
 
-// removing reports whether the removal of an interface that is not there any more waits to
-// be applied.
+// removing reports whether the removal of an interface that no longer exists waits to be applied.
 func (s *stager) removing(ctx context.Context, v view) (bool, error) {
 	if _, staged := noteOf(v.Resource); !staged {
 		return false, nil
@@ -330,7 +325,7 @@ func (s *stager) removing(ctx context.Context, v view) (bool, error) {
 	return true, nil
 }
 
-// apply applies what is staged, if it is ours.
+// apply applies the staged changes, if they are ours.
 func (s *stager) apply(ctx context.Context, v view) error {
 	p := v.Resource.Parameters()
 	defer s.lock(p.Node)()
@@ -381,8 +376,7 @@ func (s *stager) apply(ctx context.Context, v view) error {
 	return s.start(ctx, v)
 }
 
-// unchanged returns an error unless the interfaces, and what is staged, are still as they were
-// judged: the checks take several calls.
+// unchanged returns an error unless the interfaces and the staged changes are still as they were checked. The checks take several calls.
 func unchanged(ctx context.Context, v view, judged pending) error {
 	node := v.Resource.Parameters().Node
 	all, err := v.Inventory.NodeInterfaces(ctx, node, inventory.Fresh)
@@ -396,8 +390,8 @@ func unchanged(ctx context.Context, v view, judged pending) error {
 	return errors.Errorf("what is staged on node %q has changed while it was checked: nothing is done before it is checked again", node)
 }
 
-// start starts a reload. No call comes between the look at what is staged and it. What is read while it runs is not in force, and is
-// forgotten when it has ended.
+// start starts a reload. The caller must make no call between reading the staged changes and this one. What is read while the reload runs is not in
+// force, and is discarded when it has ended.
 func (s *stager) start(ctx context.Context, v view) error {
 	in, of := v.Inventory, proxmox.NetworkCollection(v.Resource.Parameters().Node)
 	upid, err := v.Client.ReloadNetwork(ctx, of.Node)
@@ -418,8 +412,7 @@ func (s *stager) start(ctx context.Context, v view) error {
 	return keepNote(ctx, v, n)
 }
 
-// reloadOf returns the reload that puts into force what a note is of: its own, or one for
-// several resources. It is empty if none is known.
+// reloadOf returns the reload that puts the change of a note into force: its own, or one for several resources. It is empty if none is known.
 func (s *stager) reloadOf(v view, n note) proxmox.UPID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -448,11 +441,11 @@ func runs(ctx context.Context, v view, upid proxmox.UPID) (bool, error) {
 	return t.Running, err
 }
 
-// checkReloads returns an error while a reload of the node runs, whoever has started it. What is staged then may be applied by it or not, and
-// what it takes away is in the notes on what was there before.
+// checkReloads returns an error while a reload of the node runs, regardless of who has started it. The reload might or might not apply a change that
+// is staged meanwhile, and the notes on the previous state would contain what it removes.
 func (s *stager) checkReloads(ctx context.Context, v view) error {
 	s.mu.Lock()
-	last := s.reloads[keyOf(v)].upid // The list of tasks may not have it yet.
+	last := s.reloads[keyOf(v)].upid // The list of tasks may not contain it yet.
 	s.mu.Unlock()
 	running := false
 	if last != "" {
@@ -475,12 +468,11 @@ func (s *stager) checkReloads(ctx context.Context, v view) error {
 
 func manual(p *parameters) bool { return p.Apply != nil && *p.Apply == "Manual" }
 
-// longestWait is how long one resource waits for others of its node before it applies its
-// change alone.
+// longestWait is how long one resource waits for others of its node before it applies its change alone.
 const longestWait = 30 * time.Second
 
-// waitsFor returns the name of another resource of the node that is to stage a change first,
-// so that one reload applies both: one that was not looked at yet as its spec is now.
+// waitsFor returns the name of another resource of the node that is to stage a change first, so that one reload applies both. Such a resource has not
+// been reconciled with its present spec yet.
 func (s *stager) waitsFor(ctx context.Context, v view) (string, error) {
 	n, staged := noteOf(v.Resource)
 	if !staged || v.Now().Sub(time.Unix(n.At, 0)) > longestWait {
@@ -499,8 +491,8 @@ func (s *stager) waitsFor(ctx context.Context, v view) (string, error) {
 	return name, err
 }
 
-// byHand returns the name of another resource of the node that has staged a change which somebody is to look at and apply. One whose interface is
-// as it was in force last has been applied since.
+// byHand returns the name of another resource of the node that has staged a change which a user has to review and apply. If its interface is as it
+// was last in force, the change has already been applied.
 func (s *stager) byHand(ctx context.Context, v view, now nodenet.Config) (string, error) {
 	name, last := "", s.keep(v, nil)
 	err := each(ctx, v, func(other config.Resource[parameters, *v1alpha1.NodeNetworkObservation]) {
@@ -513,7 +505,7 @@ func (s *stager) byHand(ctx context.Context, v view, now nodenet.Config) (string
 	return name, err
 }
 
-// stagedByOthers is the problem that others have staged changes.
+// stagedByOthers returns the problem that others have staged changes.
 func stagedByOthers(p pending) kind.Problem {
 	of := ""
 	if len(p.interfaces) > 0 {
@@ -525,9 +517,9 @@ func stagedByOthers(p pending) kind.Problem {
 
 // Conditions of a NodeNetwork.
 const (
-	// TypeApplied is True while the interface is active as the spec asks.
+	// TypeApplied is True while the interface is active and matches the spec.
 	TypeApplied xpv2.ConditionType = "Applied"
 
-	// TypeStaged is True while a change of the interface as the spec asks is staged, and waits to be applied.
+	// TypeStaged is True while a change of the interface that matches the spec is staged and waits to be applied.
 	TypeStaged xpv2.ConditionType = "Staged"
 )

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// answers are those of a cluster with VMs and containers, by the paths below /api2/json.
+// answers returns the answers of a cluster with VMs and containers, by the paths below /api2/json.
 func answers() map[string]string {
 	return map[string]string{
 		"/cluster/resources": `[{"type":"qemu","vmid":100,"node":"pve1","status":"running"},{"type":"lxc","vmid":101,"node":"pve1","status":"stopped"},
@@ -50,7 +50,7 @@ func answers() map[string]string {
 	}
 }
 
-// serving has a cluster give answers. What has none fails.
+// serving returns a client of a cluster that gives these answers. Other requests fail.
 func serving(t *testing.T, answers map[string]string) *proxmox.Client {
 	t.Helper()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +82,7 @@ func viewOf(t *testing.T, answers map[string]string) view {
 	return view{Access: config.Access{Client: c, Inventory: seen}, Resource: mg}
 }
 
-// TestUsersOf are the guests of the node with NICs on a bridge, and the zones upon it.
+// TestUsersOf checks the guests of the node with NICs on a bridge, and the zones that use it.
 func TestUsersOf(t *testing.T) {
 	v := viewOf(t, answers())
 	got, err := usersOf(t.Context(), v, nodenet.Config{"vmbr9": {"type": "bridge"}, "vmbr5": {"type": "bridge"}}, v.Client.Pending)
@@ -95,7 +95,7 @@ func TestUsersOf(t *testing.T) {
 	}
 }
 
-// TestUsersUnknown has an answer fail: what cannot be read is not taken for unused.
+// TestUsersUnknown checks that an interface is not considered unused if an answer fails.
 func TestUsersUnknown(t *testing.T) {
 	for path := range answers() {
 		t.Run(path, func(t *testing.T) {

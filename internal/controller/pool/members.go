@@ -32,10 +32,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// ReasonMembersMissing means that what the spec names as members cannot be members now.
+// ReasonMembersMissing means that some members that the spec names cannot be members now.
 const ReasonMembersMissing xpv2.ConditionReason = "MembersMissing"
 
-// A membership is what the spec says of members, and why not all can be members now.
+// A membership holds the members that the spec names, and why some cannot be members now.
 type membership struct {
 	declared proxmox.PoolMembers
 	problems []string
@@ -67,7 +67,7 @@ func inspect(ctx context.Context, v view) (config.Findings, error) {
 	return m.findings(v, has, missing), nil
 }
 
-// members returns the members of the pool: none before it is there.
+// members returns the members of the pool. A pool that does not exist yet has none.
 func members(ctx context.Context, v view) (proxmox.PoolMembers, error) {
 	if !v.Exists {
 		return proxmox.PoolMembers{}, nil
@@ -75,8 +75,7 @@ func members(ctx context.Context, v view) (proxmox.PoolMembers, error) {
 	return v.Inventory.PoolMembers(ctx, v.Name, v.MaxAge(inventory.Stable))
 }
 
-// declared returns the members that the spec names. Those that have no name in PVE yet are a
-// problem.
+// declared returns the members that the spec names. A member that does not exist in PVE yet is a problem.
 func declared(ctx context.Context, v view) (*membership, error) {
 	p, m := v.Resource.Parameters(), &membership{}
 	machines, waiting, err := v.Referenced(ctx, "Machine", p.MachineRefs, p.MachineSelector)
@@ -105,9 +104,8 @@ func declared(ctx context.Context, v view) (*membership, error) {
 	return m, nil
 }
 
-// joinable returns the missing members that can be added: PVE takes VMIDs and storages that do
-// not exist, and hides them. A VM of another pool is left there. That one cannot be added is said
-// by what is read now: it may have been made, or have left its pool, a moment ago.
+// joinable returns the missing members that can be added. PVE would accept VMIDs and storages that do not exist, and hide them. A VM of another pool
+// stays there. Only a fresh list proves that a member cannot be added, because it may have been created, or have left its pool, a moment ago.
 func (m *membership) joinable(ctx context.Context, v view, missing proxmox.PoolMembers) (proxmox.PoolMembers, error) {
 	if len(missing.VMIDs)+len(missing.Storages) == 0 {
 		return missing, nil
@@ -127,7 +125,7 @@ func (m *membership) joinable(ctx context.Context, v view, missing proxmox.PoolM
 	return can, nil
 }
 
-// joinableOf returns the missing members that can be added to a pool by a list of resources, and why the others cannot.
+// joinableOf returns the missing members that can be added to a pool according to a list of resources, and why the others cannot.
 func joinableOf(missing proxmox.PoolMembers, r proxmox.Resources, pool string) (can proxmox.PoolMembers, problems []string) {
 	for _, id := range missing.VMIDs {
 		g, listed := proxmox.GuestOf(r.Guests, id)
@@ -173,7 +171,8 @@ func (m *membership) findings(v view, has, missing proxmox.PoolMembers) config.F
 	return f
 }
 
-// add adds members to the pool. PVE adds none if another pool has one of the VMs by now: those are left there, and the next look tells.
+// add adds members to the pool. PVE adds none of them if one of the VMs is in another pool. Such VMs are left out, and the next reconcile reports
+// them.
 func add(ctx context.Context, v view, missing proxmox.PoolMembers) error {
 	guests, err := v.Inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {

@@ -41,7 +41,7 @@ func lives(t *testing.T, run func(*configtest.Life)) {
 	configtest.RunIn(t, configtest.Kind{Setup: config.Setup(pool.Table()), Kind: "Pool", Collection: pool.Table().Collection}, run)
 }
 
-// hasVM reports whether a VMID was taken into a pool, which Proxmox VE does not show of one that nobody has.
+// hasVM reports whether a pool has a VMID. Proxmox VE does not show a VMID that no guest has.
 func hasVM(l *configtest.Life, vmid int) bool {
 	has := false
 	l.Edit(func(s *simulator.State) {
@@ -50,7 +50,8 @@ func hasVM(l *configtest.Life, vmid int) bool {
 	return has
 }
 
-// TestUnknownMembers has a spec name a VM that is not there: Proxmox VE takes any VMID into a pool, so that whoever is given it later is in it.
+// TestUnknownMembers checks a spec that names a VM which does not exist. Proxmox VE accepts any VMID into a pool, and a guest that gets the VMID
+// later is in the pool.
 func TestUnknownMembers(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		l.Helper()
@@ -68,7 +69,7 @@ func TestUnknownMembers(t *testing.T) {
 	})
 }
 
-// TestMovedMember has somebody take a VM into another pool a moment before this one is to have it: it is left there, and the others are added.
+// TestMovedMember moves a VM to another pool a moment before this one is to get it, and checks that it stays there and the others are added.
 func TestMovedMember(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		l.Helper()
@@ -93,8 +94,8 @@ func TestMovedMember(t *testing.T) {
 	})
 }
 
-// TestJoinableNow looks at a pool by lists that were read before what it is to have came to be there: it has that after one look, and nobody is told
-// that it does not exist.
+// TestJoinableNow checks a pool whose members were created after the lists were read: it has them after one reconcile, and nothing reports that they
+// do not exist.
 func TestJoinableNow(t *testing.T) {
 	theirs := func(s *simulator.State, vms map[int]bool) {
 		s.Pools["theirs"] = &state.Pool{VMs: vms, Storages: map[string]bool{}}
@@ -149,7 +150,7 @@ func TestJoinableNow(t *testing.T) {
 	}
 }
 
-// inAndOut runs a test of pools in its ways, in a cluster and on a node that is in none.
+// inAndOut runs a test of pools in its ways, in a cluster and on a standalone node.
 func inAndOut(t *testing.T, run func(*configtest.Life)) {
 	t.Helper()
 	for name, prepare := range map[string]func(configtest.Simulator){
@@ -164,7 +165,7 @@ func inAndOut(t *testing.T, run func(*configtest.Life)) {
 	}
 }
 
-// TestOtherExternalName has somebody write the name of another pool into the annotation of a resource that has one: neither is touched, nor removed.
+// TestOtherExternalName sets the external name of a resource that has a pool to another pool, and checks that neither is changed or removed.
 func TestOtherExternalName(t *testing.T) {
 	inAndOut(t, func(l *configtest.Life) {
 		l.Helper()
@@ -194,7 +195,8 @@ func TestOtherExternalName(t *testing.T) {
 	})
 }
 
-// TestOwnedName has the name of a pool noted that is adopted, which is told, and of one that an earlier version has managed, of which that is no news.
+// TestOwnedName checks that the name of an adopted pool is recorded and reported, and that of a pool that an earlier version has managed is recorded
+// only.
 func TestOwnedName(t *testing.T) {
 	inAndOut(t, func(l *configtest.Life) {
 		l.Helper()
@@ -216,8 +218,8 @@ func TestOwnedName(t *testing.T) {
 	})
 }
 
-// TestHiddenPool has a user that may not see the pool any more, whose members Proxmox VE tells anybody by ?poolid=: that the pool is not listed
-// does not mean that it is gone.
+// TestHiddenPool checks a user that may no longer see the pool, whose members Proxmox VE shows to anyone with ?poolid=. A pool that is not listed is
+// not necessarily deleted.
 func TestHiddenPool(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		l.Helper()

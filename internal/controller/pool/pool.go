@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package pool describes pools for the engine of configuration objects: this file has the
-// table, members.go what is in a pool.
+// Package pool describes pools for the engine of configuration objects. This file contains the table, and members.go the members of a pool.
 package pool
 
 import (
@@ -27,7 +26,7 @@ import (
 
 type view = config.View[v1alpha1.PoolParameters, *v1alpha1.PoolObservation]
 
-// collection returns the collection of the pools of a cluster.
+// collection returns the collection of all pools of a cluster.
 func collection() proxmox.Collection {
 	return proxmox.Collection{Noun: "pool", Path: "/pools", Key: "poolid", ByQuery: true, EmptyResets: true}
 }
@@ -48,7 +47,7 @@ func Table() config.Table[v1alpha1.PoolParameters, *v1alpha1.PoolObservation] {
 	}
 }
 
-// privileges returns the privileges that PVE asks for on a pool.
+// privileges returns the privileges that PVE requires for a pool.
 func privileges(v config.Verb, name string, _ *v1alpha1.PoolParameters) []proxmox.Privilege {
 	audit := proxmox.Privilege{Path: "/pool/" + name, Names: []string{"Pool.Audit"}}
 	if v == config.See {

@@ -54,11 +54,11 @@ import (
 const (
 	systemNamespace = "system"
 
-	// hidden is in every secret that is wrong.
+	// hidden is part of every wrong secret.
 	hidden = "99999999-5ec2-4e75-8000-000000000000"
 )
 
-// A bench has a cluster that works, and a configuration of it.
+// A bench has a cluster that works, and a configuration for it.
 type bench struct {
 	*testing.T
 
@@ -68,7 +68,7 @@ type bench struct {
 	more   []client.Object
 	events []event.Event
 
-	// connections are those of the last check.
+	// connections of the last check.
 	connections *connect.Connector
 }
 
@@ -93,10 +93,10 @@ func newBench(t *testing.T, o simulator.Options) *bench {
 	return b
 }
 
-// Event records what is told.
+// Event records an event.
 func (b *bench) Event(_ runtime.Object, e event.Event) { b.events = append(b.events, e) }
 
-// WithAnnotations is for the interface.
+// WithAnnotations implements event.Recorder.
 func (b *bench) WithAnnotations(...string) event.Recorder { return b }
 
 func (b *bench) checker() (*checker, client.Client) {
@@ -125,7 +125,7 @@ func (b *bench) checker() (*checker, client.Client) {
 	}, kube
 }
 
-// check the configuration once, and return it and when it is checked again.
+// check checks the configuration once. It returns the configuration, and when it is checked again.
 func (b *bench) check() (*cluster.ProviderConfig, time.Duration) {
 	b.Helper()
 	c, kube := b.checker()
@@ -142,7 +142,7 @@ func (b *bench) check() (*cluster.ProviderConfig, time.Duration) {
 	return pc, result.RequeueAfter
 }
 
-// category of errors that a ProxmoxVM of the examples shows whose Machine uses the configuration as it was checked last.
+// category returns the error category that a ProxmoxVM of the examples shows if its Machine uses the configuration as last checked.
 func (b *bench) category() string {
 	b.Helper()
 	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "uid"}}
@@ -159,13 +159,13 @@ func (b *bench) category() string {
 
 func (b *bench) tls() *v1alpha1.ProviderTLS { return b.pc.Spec.TLS }
 
-// hurries has the check wait for no answer for long.
+// hurries makes the check wait only briefly for answers.
 func (b *bench) hurries() { b.pc.Spec.RequestTimeoutSeconds = ptr.To[int32](2) }
 
-// endpoint is the only one from now on.
+// endpoint sets the only endpoint.
 func (b *bench) endpoint(s string) { b.pc.Spec.Endpoints = []string{s} }
 
-// keys of the Secret from now on.
+// keys sets the keys of the Secret.
 func (b *bench) keys(pairs ...string) {
 	b.secret.Data = map[string][]byte{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -198,7 +198,7 @@ func (b *bench) plain(fn func(net.Conn)) {
 	b.listen(l, fn)
 }
 
-// secure listens with a certificate that is trusted.
+// secure listens with a trusted certificate.
 func (b *bench) secure(change func(*tls.Config), fn func(net.Conn)) {
 	b.Helper()
 	certs, err := simulator.NewCertificates(time.Now())
@@ -219,7 +219,7 @@ func (b *bench) secure(change func(*tls.Config), fn func(net.Conn)) {
 	b.listen(l, fn)
 }
 
-// serve answers by path, and refuses the rest.
+// serve answers requests by path, and refuses the others.
 func (b *bench) serve(answers map[string]string) {
 	b.secure(func(*tls.Config) {}, func(conn net.Conn) {
 		l := &once{conn: conn, done: make(chan struct{})}
@@ -264,7 +264,7 @@ func (o *once) Close() error {
 
 func (o *once) Addr() net.Addr { return &net.TCPAddr{} }
 
-// say is a server that says something, and no more.
+// say returns a server that only sends a text.
 func say(s string) func(net.Conn) {
 	return func(c net.Conn) {
 		_, _ = io.WriteString(c, s)
@@ -287,7 +287,7 @@ func closed(t *testing.T) string {
 	return "https://" + s.Listener.Addr().String()
 }
 
-// at makes a cluster whose certificate begins at another time.
+// at returns options for a cluster whose certificate begins at another time.
 func at(d time.Duration) func(*testing.T) simulator.Options {
 	return func(t *testing.T) simulator.Options {
 		t.Helper()
@@ -320,7 +320,7 @@ func requireClient(c *tls.Config) {
 	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
 }
 
-// A failure is one way in which a configuration does not work.
+// A failure is a way in which a configuration does not work.
 type failure struct {
 	reason string
 	pve    func(*testing.T) simulator.Options
@@ -329,6 +329,6 @@ type failure struct {
 	want   xpv2.ConditionReason
 	says   []string
 
-	// category that a ProxmoxVM of the examples shows; that of the group if none is said.
+	// category that a ProxmoxVM of the examples shows. If it is empty, the group's applies.
 	category string
 }

@@ -32,19 +32,17 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// Reasons of conditions. Those of Connected are the problems of package proxmox
-// besides. They are part of the API: people and programs match them.
+// Reasons of conditions. Connected can also have the problems of package proxmox as its reason. They are part of the API: users and programs match
+// them.
 const (
 	// ReasonInvalidConfiguration means that the configuration, or what it refers
 	// to, cannot be used.
 	ReasonInvalidConfiguration xpv2.ConditionReason = "InvalidConfiguration"
 
-	// ReasonConnectionFailed means that there is no connection, for no better
-	// known reason.
+	// ReasonConnectionFailed means that there is no connection, and that no more specific reason is known.
 	ReasonConnectionFailed xpv2.ConditionReason = "ConnectionFailed"
 
-	// ReasonServerError means that there was an answer, of an error that is not
-	// about the connection.
+	// ReasonServerError means that the server answered with an error that does not concern the connection.
 	ReasonServerError xpv2.ConditionReason = "ServerError"
 
 	// ReasonTokenRefused means that Proxmox VE does not accept the API token.
@@ -79,14 +77,14 @@ const (
 	// ReasonTenantsOverlap means that two tenants have something in common.
 	ReasonTenantsOverlap xpv2.ConditionReason = "TenantsOverlap"
 
-	// ReasonUnknown means that an earlier failure keeps it from being known.
+	// ReasonUnknown means that an earlier failure prevented the check.
 	ReasonUnknown xpv2.ConditionReason = "Unknown"
 
 	// ReasonPassed means that a check found nothing wrong.
 	ReasonPassed xpv2.ConditionReason = "Passed"
 )
 
-// A checkResult is what one check found.
+// A checkResult is the result of one check.
 type checkResult struct {
 	kind    xpv2.ConditionType
 	status  corev1.ConditionStatus
@@ -106,16 +104,14 @@ func failed(kind xpv2.ConditionType, reason xpv2.ConditionReason, message string
 	return checkResult{kind: kind, status: corev1.ConditionFalse, reason: reason, message: message}
 }
 
-// checks returns the types of conditions that Ready sums up, in the order in which
-// one is the cause of the next.
+// checks returns the types of conditions that Ready summarizes, ordered so that a failure can be the cause of those after it.
 func checks() []xpv2.ConditionType {
 	return []xpv2.ConditionType{
 		v1alpha1.TypeConnected, v1alpha1.TypeAuthenticated, v1alpha1.TypeVersionSupported, v1alpha1.TypePermitted, v1alpha1.TypeQuorate,
 	}
 }
 
-// conclude makes conditions of results: those of checks that were not reached
-// are unknown, and Ready says what is wrong first.
+// conclude returns the conditions for results. Checks that were not reached are unknown, and Ready shows the first problem.
 func conclude(found ...checkResult) []xpv2.Condition {
 	ready := checkResult{kind: xpv2.TypeReady, status: corev1.ConditionTrue, reason: xpv2.ReasonAvailable}
 	out := make([]xpv2.Condition, 0, len(found)+2)
@@ -143,10 +139,10 @@ func verification(spec *v1alpha1.ProviderConfigSpec) checkResult {
 	return checkResult{kind: v1alpha1.TypeCertificateVerified, status: corev1.ConditionTrue, reason: ReasonVerified}
 }
 
-// mostOverlaps is how many are listed.
+// mostOverlaps is how many overlaps are listed.
 const mostOverlaps = 10
 
-// distinct reports whether the tenants of a configuration have nothing in common.
+// distinct checks whether the tenants of a configuration overlap.
 func distinct(spec *v1alpha1.ProviderConfigSpec) checkResult {
 	all := tenancy.Overlaps(spec)
 	if len(all) == 0 {
@@ -159,7 +155,7 @@ func distinct(spec *v1alpha1.ProviderConfigSpec) checkResult {
 	return failed(v1alpha1.TypeTenantsDistinct, ReasonTenantsOverlap, text+"; these are not kept apart")
 }
 
-// A subject is who logs in where, for sentences.
+// A subject names the user and the cluster of a login in sentences.
 type subject struct {
 	// who is the token or the user: token "u@pve!t".
 	who string
@@ -181,8 +177,7 @@ func subjectOf(c proxmox.Identity) subject {
 	return s
 }
 
-// notChecked returns the result for an error that kept the cluster from being checked.
-// Realms are those that the cluster has, if it could be asked.
+// notChecked returns the result for an error that prevented a check of the cluster. realms are those of the cluster, if it could be asked.
 func notChecked(err error, s subject, realms []string) []checkResult {
 	switch {
 	case proxmox.IsAuthentication(err):
@@ -200,7 +195,7 @@ func notChecked(err error, s subject, realms []string) []checkResult {
 		"see the log of pveproxy and pvedaemon on the node (journalctl -u pveproxy -u pvedaemon)")}
 }
 
-// sentence returns the error without what was being tried, which is the check.
+// sentence returns the error without the name of the operation, which is the check.
 func sentence(err error) string {
 	_, text, ok := strings.Cut(err.Error(), ": ")
 	if !ok {
@@ -209,8 +204,8 @@ func sentence(err error) string {
 	return text
 }
 
-// refused returns why credentials are not accepted, as far as Proxmox VE lets one
-// know: it says the same of all that may be wrong with them.
+// refused returns why credentials are not accepted, as far as that is known. Proxmox VE gives the same answer for everything that may be wrong with
+// them.
 func refused(err error, s subject, realms []string) checkResult {
 	switch {
 	case len(realms) > 0 && !slices.Contains(realms, s.realm):
@@ -230,7 +225,7 @@ func refused(err error, s subject, realms []string) checkResult {
 			"see pveum user list, set the password with pveum passwd %s and put it into the Secret", s.who, s.id))
 }
 
-// checkResults checks results on a cluster that answers.
+// checkResults returns the results for a cluster that answers.
 func checkResults(h proxmox.Health, s subject, features []proxmox.Feature) []checkResult {
 	return []checkResult{
 		connected(h), passed(v1alpha1.TypeAuthenticated, s.who), supported(h), permitted(h, s, features), quorate(h),
@@ -248,7 +243,7 @@ func connected(h proxmox.Health) checkResult {
 	return passed(v1alpha1.TypeConnected, message)
 }
 
-// downEndpoints are those that do not answer.
+// downEndpoints returns the endpoints that do not answer.
 func downEndpoints(h proxmox.Health) []string {
 	var down []string
 	for _, d := range h.Down {
@@ -284,17 +279,16 @@ func permitted(h proxmox.Health, s subject, features []proxmox.Feature) checkRes
 		"%s lacks %s: grant a role that includes it (%s)%s", s.who, strings.Join(texts, ", no "), grants(lacks, grantee+" '"+s.id+"'"), hint))
 }
 
-// ownRole is the name of a role to make for privileges that no role of PVE is for.
+// ownRole is the name of a role to create for privileges that are in no suitable role of PVE.
 const ownRole = "provider-proxmox"
 
-// grants returns the commands that give what is lacking: to make a role, if need be,
-// and to grant roles, one command for each path.
+// grants returns the commands that grant missing privileges: one to create a role, if necessary, and one for each path.
 func grants(lacks []proxmox.Lack, grantee string) string {
 	var paths, own []string
 	roles := map[string][]string{}
 	for _, l := range lacks {
 		role := l.Role
-		if strings.Contains(role, " ") { // A hint to make one.
+		if strings.Contains(role, " ") { // The text is a hint to create one.
 			role, own = ownRole, append(own, l.Privileges...)
 		}
 		if roles[l.Path] == nil {
@@ -357,8 +351,7 @@ func remedies() map[proxmox.Problem]string {
 	}
 }
 
-// Check returns what a check of a cluster finds, as the conditions of a provider configuration. It
-// only reads.
+// Check returns the results of checking a cluster, as conditions of a provider configuration. It only reads.
 func Check(ctx context.Context, c *proxmox.Client, spec *v1alpha1.ProviderConfigSpec) []xpv2.Condition {
 	_, found, _ := ask(ctx, c, spec)
 	return append(conclude(found...), verification(spec).condition())
@@ -373,7 +366,7 @@ func check(ctx context.Context, c *connect.Connection) (proxmox.Health, []checkR
 	return h, found
 }
 
-// ask asks a cluster. It reports whether the cluster has answered it all.
+// ask sends requests to a cluster. It reports whether the cluster has answered all of them.
 func ask(ctx context.Context, c *proxmox.Client, spec *v1alpha1.ProviderConfigSpec) (proxmox.Health, []checkResult, bool) {
 	s := subjectOf(c.Identity())
 	h, err := c.Check(ctx)
@@ -382,14 +375,14 @@ func ask(ctx context.Context, c *proxmox.Client, spec *v1alpha1.ProviderConfigSp
 	}
 	var realms []string
 	if proxmox.IsAuthentication(err) {
-		if realms, _ = c.Realms(ctx); realms != nil { // Without them the rest of the message stands.
+		if realms, _ = c.Realms(ctx); realms != nil { // The rest of the message is valid without them.
 			slices.Sort(realms)
 		}
 	}
 	return h, notChecked(err, s, realms), false
 }
 
-// members returns the nodes as far as anybody may see them.
+// members returns the nodes, as far as the user may see them.
 func members(nodes []proxmox.Node, err error) []proxmox.ClusterNode {
 	if err != nil {
 		return nil

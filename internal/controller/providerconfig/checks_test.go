@@ -47,7 +47,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// invalid are failures of the configuration itself, and of what it refers to.
+// invalid returns failures of the configuration itself, and of what it refers to.
 func invalid() map[string]failure {
 	const kind, want = v1alpha1.TypeConnected, ReasonInvalidConfiguration
 	return map[string]failure{
@@ -110,7 +110,7 @@ func invalid() map[string]failure {
 	}
 }
 
-// unconnected are failures on the way to the API.
+// unconnected returns failures on the way to the API.
 func unconnected() map[string]failure {
 	const kind = v1alpha1.TypeConnected
 	return map[string]failure{
@@ -228,7 +228,7 @@ func (b *bench) user(change func(*simulator.User)) {
 	b.pve.Edit(func(s *simulator.State) { change(s.Users["crossplane@pve"]) })
 }
 
-// refusals are failures of somebody who is not let in, or may not do enough.
+// refusals returns failures because the credentials are refused, or lack privileges.
 func refusals() map[string]failure {
 	const kind = v1alpha1.TypeAuthenticated
 	return map[string]failure{
@@ -327,7 +327,7 @@ func refusals() map[string]failure {
 	}
 }
 
-// TestCutOff has the node of the first endpoint be cut off while that of the second has quorum: that one is used, and the first is named.
+// TestCutOff cuts off the node of the first endpoint while that of the second has quorum, and checks that the second is used, and the first is named.
 func TestCutOff(t *testing.T) {
 	b := newBench(t, simulator.Options{NodeAddresses: map[string]string{"pve2": "127.0.0.1:0"}})
 	first, second := b.pve.URL(), b.pve.NodeURL("pve2")
@@ -346,7 +346,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestFailures sees that each failure has a condition, a reason and a sentence of its own with what to do about it.
+// TestFailures checks that each failure has its own condition, reason and sentence with the remedy.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -405,7 +405,7 @@ func testFailure(t *testing.T, f failure) {
 	}
 }
 
-// TestWorks sees what is shown of a configuration that works.
+// TestWorks checks what is shown for a configuration that works.
 func TestWorks(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
@@ -433,7 +433,7 @@ func TestWorks(t *testing.T) {
 	}
 }
 
-// TestObservedGeneration sees that the status names the spec that was checked, and each of its conditions too, also where that failed.
+// TestObservedGeneration checks that the status and each of its conditions contain the generation that was checked, even if the check failed.
 func TestObservedGeneration(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -469,7 +469,7 @@ func TestObservedGeneration(t *testing.T) {
 	}
 }
 
-// TestDeleted sees that a configuration that is deleted while it is used says so, and is checked all the same.
+// TestDeleted checks that a configuration that is deleted while it is used shows that, and is still checked.
 func TestDeleted(t *testing.T) {
 	b := newBench(t, simulator.Options{})
 	b.pc.DeletionTimestamp, b.pc.Finalizers = new(metav1.Now()), []string{"in-use.crossplane.io"}
@@ -499,7 +499,7 @@ func (c behindClient) Get(_ context.Context, _ client.ObjectKey, o client.Object
 	return nil
 }
 
-// TestCheckedBehind checks a configuration that is deleted, which whoever counts its users has written in the status meanwhile.
+// TestCheckedBehind checks a configuration that is being deleted, whose status the reconciler that counts its users has written meanwhile.
 func TestCheckedBehind(t *testing.T) {
 	b := newBench(t, simulator.Options{})
 	b.pc.Finalizers = []string{"in-use.crossplane.io"}
@@ -543,7 +543,7 @@ func TestCheckedBehind(t *testing.T) {
 	}
 }
 
-// TestInsecure sees that a certificate that is not verified is warned of once.
+// TestInsecure checks that there is one warning about a certificate that is not verified.
 func TestInsecure(t *testing.T) {
 	b := newBench(t, simulator.Options{})
 	b.pc.Spec.TLS = &v1alpha1.ProviderTLS{InsecureSkipTLSVerify: ptr.To(true)}
@@ -565,7 +565,7 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
-// TestTenantsDistinct sees that tenants with something in common are shown while there are any, and keep nothing from working.
+// TestTenantsDistinct checks that overlapping tenants are shown while there are any, and prevent nothing.
 func TestTenantsDistinct(t *testing.T) {
 	b := newBench(t, simulator.Options{})
 	for i := range 7 {
@@ -590,7 +590,7 @@ func TestTenantsDistinct(t *testing.T) {
 	}
 }
 
-// TestEndpointDown sees that an endpoint that is down is shown while another serves.
+// TestEndpointDown checks that an endpoint that is down is shown while another one works.
 func TestEndpointDown(t *testing.T) {
 	b := newBench(t, simulator.Options{})
 	down := closed(t)
@@ -604,7 +604,7 @@ func TestEndpointDown(t *testing.T) {
 	}
 }
 
-// A logged keeps the messages of a log, without debugging.
+// A logged stores the messages of a log, except those for debugging.
 type logged struct {
 	logging.Logger
 
@@ -615,8 +615,7 @@ func (l logged) Info(msg string, args ...any) {
 	*l.lines = append(*l.lines, fmt.Sprintln(append([]any{msg}, args...)...))
 }
 
-// TestLogsOfAuthentication sees that a refusal is logged in the words that
-// monitoring looks for, once, and that no other failure is.
+// TestLogsOfAuthentication checks that a refusal is logged once, in the words that monitoring looks for, and that no other failure is.
 func TestLogsOfAuthentication(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -42,7 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestCountedOnce has a hundred resources come to a configuration, and go, within a moment.
+// TestCountedOnce creates and deletes a hundred resources of a configuration within a moment.
 func TestCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
@@ -70,7 +70,7 @@ func TestCountedOnce(t *testing.T) {
 	})
 }
 
-// TestCountedAfter sees after which changes of a configuration its usages are counted.
+// TestCountedAfter checks after which changes of a configuration its usages are counted.
 func TestCountedAfter(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -99,7 +99,7 @@ func TestCountedAfter(t *testing.T) {
 	}
 }
 
-// TestConflict counts the users of a configuration that somebody else has written since it was read.
+// TestConflict counts the users of a configuration that was changed since it was read.
 func TestConflict(t *testing.T) {
 	conflict := kerrors.NewConflict(schema.GroupResource{Resource: "providerconfigs"}, "default", errors.New("it was changed"))
 	b := newBench(t, simulator.Options{})
@@ -121,7 +121,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestCountedWrites counts how often a configuration is written: once for its finalizer, and once for each other number of users.
+// TestCountedWrites counts how often a configuration is written: once for its finalizer, and once for each new number of users.
 func TestCountedWrites(t *testing.T) {
 	b := newBench(t, simulator.Options{})
 	_, kube := b.checker()

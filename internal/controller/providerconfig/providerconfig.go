@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package providerconfig keeps provider configurations for as long as resources
-// use them, and shows whether they work.
+// Package providerconfig keeps provider configurations as long as resources use them, and shows whether they work.
 package providerconfig
 
 import (
@@ -46,7 +45,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Kinds are a kind of provider configurations and that of its usages.
+// Kinds are a kind of provider configurations and the kind of its usages.
 type Kinds struct {
 	resource.ProviderConfigKinds
 
@@ -66,8 +65,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	return setupCheck(mgr, o, k)
 }
 
-// setupUsers adds what counts the users of configurations and keeps those that
-// have any.
+// setupUsers adds the reconciler that counts the users of configurations and keeps those that have any.
 func setupUsers(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	gvk := k.Config
 	name := providerconfig.ControllerName(gvk.GroupKind().String())
@@ -84,38 +82,39 @@ func setupUsers(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	return errors.Wrapf(err, "cannot add controller %q", name)
 }
 
-// countAfter is how long after a usage has come or gone all are counted: the count writes the configuration twice, and many may come at once.
+// countAfter is the delay from the creation or deletion of a usage to the count of all. The count writes the configuration twice, and many usages may
+// change at once.
 const countAfter = time.Second
 
-// A usageHandler has the usages of a configuration counted once for all that come or go within a moment.
+// A usageHandler queues one count for all usages of a configuration that are created or deleted within a moment.
 type usageHandler struct {
 	*resource.EnqueueRequestForProviderConfig
 }
 
-// Create has the usages counted of the configuration that a new one is of.
+// Create queues a count for the configuration of a new usage.
 func (h usageHandler) Create(ctx context.Context, e ctrlevent.CreateEvent, q resource.RateLimitingInterface) {
 	h.EnqueueRequestForProviderConfig.Create(ctx, e, delayed{q})
 }
 
-// Update has the usages counted of the configurations that a changed one is and was of.
+// Update queues a count for the configurations that a changed usage refers to and referred to before.
 func (h usageHandler) Update(ctx context.Context, e ctrlevent.UpdateEvent, q resource.RateLimitingInterface) {
 	h.EnqueueRequestForProviderConfig.Update(ctx, e, delayed{q})
 }
 
-// Delete has the usages counted of the configuration that a removed one was of.
+// Delete queues a count for the configuration of a deleted usage.
 func (h usageHandler) Delete(ctx context.Context, e ctrlevent.DeleteEvent, q resource.RateLimitingInterface) {
 	h.EnqueueRequestForProviderConfig.Delete(ctx, e, delayed{q})
 }
 
-// delayed is a queue whose requests come later. Those for one configuration come as one.
+// delayed is a queue that delays its requests. Requests for one configuration are merged.
 type delayed struct {
 	resource.RateLimitingInterface
 }
 
-// Add adds a request for later.
+// Add adds a request with a delay.
 func (d delayed) Add(r reconcile.Request) { d.AddAfter(r, countAfter) }
 
-// countedPredicate passes changes of a configuration after which its usages are counted: not those of the rest of its status.
+// countedPredicate passes the changes of a configuration after which its usages are counted. Changes of the rest of its status are not among them.
 func countedPredicate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(resource.ProviderConfig)
@@ -125,11 +124,11 @@ func countedPredicate() predicate.Predicate {
 	}}
 }
 
-// counting is a manager for what only counts what it lists, which is as many as
-// there are resources, at each of their first looks: nothing is copied for it.
+// counting is a manager for a reconciler that only counts what it lists. It lists as many usages as there are resources, when each of them is first
+// reconciled, so nothing is copied.
 type counting struct{ ctrl.Manager }
 
-// GetClient returns the manager's client, whose lists are those of the cache.
+// GetClient returns the manager's client, whose lists are not copied from the cache.
 func (c counting) GetClient() client.Client {
 	return usersClient{kind.Shard{}.Client(c.Manager.GetClient())}
 }
@@ -141,7 +140,7 @@ type conflictOf struct{}
 // the configuration for each update, and it records in the context that an update had a conflict.
 type usersClient struct{ client.Client }
 
-// Update updates the object, unless it is as the cache has it.
+// Update updates the object, unless it equals the one in the cache.
 func (c usersClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	if c.holds(ctx, o) {
 		return nil
@@ -153,12 +152,12 @@ func (c usersClient) Update(ctx context.Context, o client.Object, opts ...client
 	return err
 }
 
-// Status returns what updates the status of an object, unless it is as the cache has it.
+// Status returns a writer that updates the status of an object, unless it equals the one in the cache.
 func (c usersClient) Status() client.SubResourceWriter {
 	return usersWriter{SubResourceWriter: c.Client.Status(), client: c}
 }
 
-// holds reports whether the cache has the object as it is.
+// holds reports whether the cache has an equal object.
 func (c usersClient) holds(ctx context.Context, o client.Object) bool {
 	held, ok := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
 	if !ok || c.Get(ctx, client.ObjectKeyFromObject(o), held) != nil {
@@ -182,8 +181,8 @@ func (w usersWriter) Update(ctx context.Context, o client.Object, opts ...client
 	return w.SubResourceWriter.Update(ctx, o, opts...)
 }
 
-// soonAfterConflict returns a conflict that the reconciler has with its client. By itself it waits half a minute after one, and a configuration
-// that is deleted stays for as long.
+// soonAfterConflict returns an error if the reconciler's client had a conflict. The reconciler itself would wait half a minute, and a deleted
+// configuration would stay that long.
 func soonAfterConflict(r reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, q reconcile.Request) (reconcile.Result, error) {
 		var conflict error
@@ -195,11 +194,10 @@ func soonAfterConflict(r reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// checksAtOnce is how many configurations are checked at once: one that cannot be
-// reached takes its time.
+// checksAtOnce is how many configurations are checked at once. A check takes long if the cluster cannot be reached.
 const checksAtOnce = 10
 
-// setupCheck adds what checks configurations.
+// setupCheck adds the reconciler that checks configurations.
 func setupCheck(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	k.Quotas.Use(mgr.GetClient(), o.Connections)
 	group := k.Config.GroupKind()

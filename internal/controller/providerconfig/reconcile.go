@@ -40,22 +40,20 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// How soon a configuration is checked again. What it refers to, and itself, have
-// it checked at once when they change.
+// The delays before a configuration is checked again. It is checked immediately when it, or an object that it refers to, changes.
 const (
-	// checkEvery is for one that works, or lacks something that PVE grants.
+	// checkEvery applies to a configuration that works, or lacks a privilege that PVE can grant.
 	checkEvery = time.Minute
 
-	// firstRecheck and lastRecheck are for one that cannot be reached: 2, 4, 8
-	// seconds … one minute.
+	// firstRecheck and lastRecheck apply to a configuration that cannot be reached: 2, 4, 8 seconds … one minute.
 	firstRecheck = 2 * time.Second
 	lastRecheck  = time.Minute
 
-	// refusedEvery is for one whose credentials are refused: PVE logs each
-	// attempt, and what watches the log may lock us out.
+	// refusedEvery applies to a configuration whose credentials are refused. PVE logs each attempt, and a program that watches the log may lock the
+	// provider out.
 	refusedEvery = 5 * time.Minute
 
-	// checkTimeout ends a check, of several calls.
+	// checkTimeout limits a check, which consists of several calls.
 	checkTimeout = 2 * time.Minute
 )
 
@@ -75,7 +73,7 @@ type Config interface {
 	Observation() *v1alpha1.ProviderConfigStatus
 }
 
-// A checker checks the provider configurations of a kind, and shows what it finds.
+// A checker checks the provider configurations of a kind, and shows the results.
 type checker struct {
 	kube        client.Client
 	live        client.Reader // of the API server, not of the cache
@@ -87,7 +85,7 @@ type checker struct {
 
 	mu       sync.Mutex
 	failures map[client.ObjectKey]int
-	working  map[client.ObjectKey]*proxmox.Client // that passed last
+	working  map[client.ObjectKey]*proxmox.Client // that passed their last check
 }
 
 // Reconcile checks one configuration.
@@ -136,21 +134,21 @@ func (c *checker) key(name client.ObjectKey) connect.Key {
 	return connect.Key{ObjectKey: name, Kind: c.kinds.Config.GroupKind()}
 }
 
-// stillUsed says why a configuration is there that was deleted.
+// stillUsed explains why a deleted configuration still exists.
 const stillUsed = "the configuration is being deleted, and stays until no resource uses it: status.users counts those that do, which it serves until then"
 
-// show shows what was found in the status.
+// show writes the results into the status.
 func show(pc Config, h proxmox.Health, found []checkResult) {
 	conditions := append(conclude(found...), verification(pc.Settings()).condition())
 	if len(pc.Settings().Tenants) > 0 || pc.GetCondition(v1alpha1.TypeTenantsDistinct).Reason != "" {
 		conditions = append(conditions, distinct(pc.Settings()).condition())
 	}
 	if pc.GetDeletionTimestamp() != nil {
-		conditions = append(conditions, failed(xpv2.TypeReady, xpv2.ReasonDeleting, stillUsed).condition()) // In place of the one before.
+		conditions = append(conditions, failed(xpv2.TypeReady, xpv2.ReasonDeleting, stillUsed).condition()) // This replaces the condition that was set above.
 	}
 	o := pc.Observation()
 	if pc.GetCondition(xpv2.TypeReady).ObservedGeneration != pc.GetGeneration() {
-		o.Cluster = "" // It may be another one, which tenants are told apart by.
+		o.Cluster = "" // The cluster may be another one, and it distinguishes tenants.
 	}
 	o.ObservedGeneration = pc.GetGeneration()
 	for _, c := range conditions {
@@ -158,7 +156,7 @@ func show(pc Config, h proxmox.Health, found []checkResult) {
 	}
 	o.Endpoint, o.UnavailableEndpoints = h.Endpoint, nil
 	if h.Endpoint == "" {
-		return // What the cluster was like is of use while it cannot be reached.
+		return // The last known state of the cluster is useful while it cannot be reached.
 	}
 	o.UnavailableEndpoints = append(downEndpoints(h), h.CutOff...)
 	slices.Sort(o.UnavailableEndpoints)
@@ -168,7 +166,7 @@ func show(pc Config, h proxmox.Health, found []checkResult) {
 	}
 }
 
-// count counts what the tenants have of their quotas. What was counted before stays while that cannot be.
+// count computes how much of their quotas the tenants use. If that fails, the previous values stay.
 func (c *checker) count(ctx context.Context, key connect.Key, conn *connect.Connection, pc Config) {
 	limited := func(t v1alpha1.ProviderTenant) bool { return t.Quota != nil }
 	if conn == nil || !slices.ContainsFunc(pc.Settings().Tenants, limited) {
@@ -205,7 +203,7 @@ func (c *checker) save(ctx context.Context, before, pc Config) error {
 }
 
 // saveInNewest saves what was found in the newest version of the configuration, which the cache may not have yet. A version with another spec is
-// skipped: its change triggers a check of its own.
+// skipped, because its change triggers a separate check.
 func (c *checker) saveInNewest(ctx context.Context, pc Config, h proxmox.Health, found []checkResult) error {
 	newest, ok := c.kinds.Object.DeepCopyObject().(Config)
 	if !ok {
@@ -223,7 +221,7 @@ func (c *checker) saveInNewest(ctx context.Context, pc Config, h proxmox.Health,
 	return c.save(ctx, before, newest)
 }
 
-// tell tells what is another than before, in an event each.
+// tell records an event for each difference from before.
 func (c *checker) tell(before, pc Config) {
 	insecure := pc.GetCondition(v1alpha1.TypeCertificateVerified)
 	if insecure.Status == corev1.ConditionFalse && before.GetCondition(insecure.Type).Status != insecure.Status {
@@ -245,8 +243,7 @@ func (c *checker) tell(before, pc Config) {
 	c.record.Event(pc, event.Warning(reasonNotReady, errors.New(is.Message)))
 }
 
-// wake resources that failed, when the cluster can be used again or the
-// configuration is another one.
+// wake wakes resources that failed, when the cluster can be used again or the configuration has changed.
 func (c *checker) wake(key connect.Key, conn *connect.Connection, before, pc Config) {
 	var now *proxmox.Client
 	if conn != nil && pc.GetCondition(v1alpha1.TypeAuthenticated).Status == corev1.ConditionTrue {
@@ -284,12 +281,12 @@ func (c *checker) next(name client.ObjectKey, pc Config) time.Duration {
 	return jitter(min(firstRecheck<<min(n, 10), lastRecheck))
 }
 
-// jitter takes up to a tenth away.
+// jitter subtracts up to a tenth.
 func jitter(d time.Duration) time.Duration {
 	return d - rand.N(d/10) //nolint:gosec // Nobody gains from guessing a delay.
 }
 
-// measure measures what metrics tell of a cluster.
+// measure updates the metrics of a cluster.
 func (c *checker) measure(key connect.Key, h proxmox.Health, pc Config) {
 	if c.metrics == nil {
 		return
@@ -301,7 +298,7 @@ func (c *checker) measure(key connect.Key, h proxmox.Health, pc Config) {
 	c.metrics.ClusterUnreachable(key.String())
 }
 
-// forget forgets a configuration that is gone.
+// forget removes the state of a configuration that no longer exists.
 func (c *checker) forget(key connect.Key) {
 	c.mu.Lock()
 	delete(c.failures, key.ObjectKey)

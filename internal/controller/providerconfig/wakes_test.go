@@ -32,17 +32,18 @@ import (
 // Another token of the user, and its secret.
 const otherToken, otherSecret = "crossplane@pve!other", "00000000-0000-4000-8000-000000000002"
 
-// separated has the token have its own privileges, of which there are none, or those of its user.
+// separated makes the token have separate privileges, of which there are none, or those of its user.
 func (b *bench) separated(yes bool) {
 	b.user(func(u *simulator.User) { u.Tokens["demo"].NoSeparation = !yes })
 }
 
-// quorum is lost or there.
+// quorum makes the cluster lose or regain its quorum.
 func (b *bench) quorum(there bool) {
 	b.pve.Edit(func(s *simulator.State) { s.NoQuorum = !there })
 }
 
-// TestWakes sees when what failed by a configuration is told to try again: once that can be used, may do more than before, or is another one.
+// TestWakes checks when resources that failed because of a configuration are woken: once it works, has more privileges than before, or is another
+// one.
 func TestWakes(t *testing.T) {
 	cases := map[string]struct {
 		reason         string

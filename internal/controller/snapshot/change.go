@@ -31,8 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// Create starts to take the snapshot. The intent is noted first: if the answer is lost,
-// Observe finds out what became of it.
+// Create starts to take the snapshot. The intent is recorded first. If the answer is lost, Observe determines the outcome.
 func (e *external) Create(ctx context.Context, m Snapshot) (managed.ExternalCreation, error) {
 	v := e.view
 	if v == nil || v.guest == nil || v.target.UUID == "" || v.action != start || v.problem != nil {
@@ -56,7 +55,7 @@ func (e *external) Create(ctx context.Context, m Snapshot) (managed.ExternalCrea
 	return managed.ExternalCreation{}, e.save(kind.AtCreationEnd(ctx), m)
 }
 
-// intend notes what is about to be done.
+// intend records what is about to be done.
 func (e *external) intend(ctx context.Context, m Snapshot) error {
 	v, p := e.view, m.Parameters()
 	before, err := e.takingTasks(ctx, v.guest.Node)
@@ -80,8 +79,7 @@ func (e *external) intend(ctx context.Context, m Snapshot) error {
 	return e.save(ctx, m)
 }
 
-// refused notes that a call was not carried out, for sure. One that has only to wait for
-// its turn has not failed.
+// refused records that a call was certainly not carried out. A call that only has to wait for its turn has not failed.
 func (e *external) refused(ctx context.Context, m Snapshot, err error) error {
 	r := e.view.record
 	if _, waits := proxmox.Waiting(err); waits {
@@ -93,7 +91,7 @@ func (e *external) refused(ctx context.Context, m Snapshot, err error) error {
 	return e.save(ctx, m)
 }
 
-// Update changes the description, of a snapshot that is proven to be this resource's.
+// Update changes the description of a snapshot that is proven to belong to this resource.
 func (e *external) Update(ctx context.Context, m Snapshot) (managed.ExternalUpdate, error) {
 	none := managed.ExternalUpdate{}
 	v := e.view
@@ -117,7 +115,7 @@ func (e *external) Update(ctx context.Context, m Snapshot) (managed.ExternalUpda
 	return none, nil
 }
 
-// waitForLock returns the error of a call as a wait if PVE holds the lock of the VM for a moment.
+// waitForLock turns the error of a call into a wait if PVE holds the lock of the VM for a moment.
 func (e *external) waitForLock(ctx context.Context, m Snapshot, err error) error {
 	if !e.view.record.Lock.Waits(err, e.Now()) {
 		return err
@@ -126,8 +124,8 @@ func (e *external) waitForLock(ctx context.Context, m Snapshot, err error) error
 	return errors.Join(kind.Wait(err), e.save(ctx, m))
 }
 
-// stillThere reads the VM and its snapshots now, and reports whether the snapshot is there
-// that was taken or adopted. If it is not, the next look finds out more.
+// stillThere reads the current state of the VM and its snapshots, and reports whether the snapshot that was taken or adopted exists. If it does not,
+// the next reconcile determines more.
 func (e *external) stillThere(ctx context.Context) (bool, error) {
 	v := e.view
 	_, p, err := e.prove(ctx)

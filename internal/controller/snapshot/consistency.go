@@ -24,12 +24,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/consistency"
 )
 
-// logLines is how many lines of the log of a task are read: that of a snapshot without memory
-// has a few.
+// logLines is how many lines of a task's log are read. The log of a snapshot without memory has only a few.
 const logLines = 500
 
-// consistency returns the consistency of a snapshot that was just taken. What cannot be read now is not read later:
-// the snapshot is there all the same.
+// consistency returns the consistency of a snapshot that was just taken. If it cannot be read now, it is not read later. The snapshot exists anyway.
 func (e *external) consistency(ctx context.Context, s state) v1alpha1.Consistency {
 	v := e.view
 	is := consistency.Snapshot{Memory: v.entry.Memory}
@@ -39,7 +37,7 @@ func (e *external) consistency(ctx context.Context, s state) v1alpha1.Consistenc
 	return v1alpha1.Consistency(is.Level())
 }
 
-// learn reads what tells how the file systems were.
+// learn reads the data that shows the state of the file systems.
 func (e *external) learn(ctx context.Context, is *consistency.Snapshot, s state) {
 	v := e.view
 	config, err := e.client.SnapshotConfig(ctx, v.ref(), v.name)
@@ -60,8 +58,7 @@ func (e *external) learn(ctx context.Context, is *consistency.Snapshot, s state)
 	}
 }
 
-// power returns whether the VM ran while the snapshot was taken. PVE starts none meanwhile, but a guest may
-// shut down.
+// power returns whether the VM was running while the snapshot was taken. PVE starts no VM meanwhile, but a guest may shut down.
 func (r *record) power(now proxmox.Status) consistency.Power {
 	switch {
 	case r.Ran && now.Running() && int64(now.Uptime.Seconds()) >= r.Uptime:
@@ -72,7 +69,7 @@ func (r *record) power(now proxmox.Status) consistency.Power {
 	return consistency.Unclear
 }
 
-// takenBy is the task that has taken the snapshot, if there is no doubt about that.
+// takenBy returns the task that has taken the snapshot, if that is certain.
 func (s *state) takenBy() proxmox.UPID {
 	switch {
 	case s.task != nil:
@@ -83,7 +80,7 @@ func (s *state) takenBy() proxmox.UPID {
 	return ""
 }
 
-// consistency returns the consistency of the snapshot as it is shown.
+// consistency returns the consistency of the snapshot for the status.
 func (r *record) consistency(s *proxmox.Snapshot) v1alpha1.Consistency {
 	switch {
 	case s.Memory:

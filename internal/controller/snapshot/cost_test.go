@@ -27,10 +27,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// callsToTake is what a snapshot costs that nothing is in the way of: looks, the call, and looks while it is taken.
+// callsToTake is the number of calls for a snapshot without obstacles: those before, the call, and those while it is taken.
 const callsToTake = 10
 
-// Looks at Snapshots where nothing happens cost no calls about VMs, however many VMs have one. What others do to them is seen.
+// TestCost checks that reconciles of Snapshots cost no calls about VMs while nothing happens, however many VMs have one, and that changes by others
+// are noticed.
 func TestCost(t *testing.T) {
 	for _, n := range []int{3, 30} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -28,57 +28,56 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// An action is what is to be done next about a snapshot.
+// An action is the next step for a snapshot.
 type action int
 
 const (
-	// keep it: it is there, as it was taken.
+	// keep the snapshot, which exists as it was taken.
 	keep action = iota
 
-	// wait for a task, for the answer of a call to show, or for the next attempt.
+	// wait for a task, for the result of a call to appear, or for the next attempt.
 	wait
 
-	// start to take it, after the intent is noted.
+	// start to take the snapshot, after the intent was recorded.
 	start
 
-	// adopt what the user has named.
+	// adopt the snapshot that the user has named.
 	adopt
 
-	// settle notes that it is there.
+	// settle records that the snapshot exists.
 	settle
 
-	// fail notes that its task has failed.
+	// fail records that the task has failed.
 	fail
 
-	// forget a task that PVE knows no more, or that has left something half-made.
+	// forget a task that PVE no longer knows, or that has left an incomplete snapshot.
 	forget
 
-	// lose notes that it is gone.
+	// lose records that the snapshot no longer exists.
 	lose
 
-	// stuck needs somebody else: nothing is done.
+	// stuck does nothing, because a user has to act.
 	stuck
 )
 
-// The states of a snapshot that is not whole.
+// The states of an incomplete snapshot.
 const (
 	statePrepare = "prepare"
 	stateDelete  = "delete"
 )
 
-// A state is what was seen of a snapshot, and of the task that takes it. The tasks were read
-// before the snapshots.
+// A state holds the observations of a snapshot, and of the task that takes it. The tasks were read before the snapshots.
 type state struct {
-	// entry of the name among the VM's snapshots, or nil.
+	// entry with the name among the VM's snapshots, or nil.
 	entry *proxmox.Snapshot
 
 	// task that is recorded, or nil if PVE does not know it.
 	task *proxmox.Task
 
-	// offline is the problem that the node cannot be asked on which it was begun; nil if it was.
+	// offline is the problem that the node on which it was begun cannot be asked; nil if it has answered.
 	offline *kind.Problem
 
-	// others are our tasks that may be the one whose start was not seen.
+	// others are our tasks that may be the one whose start was not confirmed.
 	others []proxmox.Task
 
 	// busy is true while any task works on the VM.
@@ -87,11 +86,11 @@ type state struct {
 	// named is true if the user has named the snapshot to adopt it.
 	named bool
 
-	// looks is true for a resource that may change nothing.
+	// looks is true for a resource that may only observe.
 	looks bool
 }
 
-// A decision is an action, and the problem that there is meanwhile.
+// A decision is an action, and the problem to show meanwhile.
 type decision struct {
 	action  action
 	problem *kind.Problem
@@ -122,7 +121,7 @@ func (r *record) decide(s state, now, generation int64) decision {
 	return decision{action: start}
 }
 
-// decideLook decides about a snapshot that is only looked at.
+// decideLook decides about a snapshot that is only observed.
 func (r *record) decideLook(s state) decision {
 	switch {
 	case s.entry == nil:
@@ -157,7 +156,7 @@ func (r *record) decideTask(s state) decision {
 	return decision{action: settle}
 }
 
-// decideDone decides about a snapshot that was there.
+// decideDone decides about a snapshot that existed before.
 func (r *record) decideDone(s state) decision {
 	switch {
 	case s.entry == nil && r.Gone:
@@ -169,13 +168,13 @@ func (r *record) decideDone(s state) decision {
 			"the snapshot is gone, and another one has its name, %q: delete this resource; another resource can adopt that snapshot", r.Name)})
 	case s.entry.State != "":
 		return because(stuck, r.incomplete(s))
-	case r.Gone: // It is back, with its storage for example.
+	case r.Gone: // It exists again, for example because its storage is back.
 		return decision{action: settle}
 	}
 	return decision{action: keep}
 }
 
-// decideLost decides about a snapshot that was begun, without an answer.
+// decideLost decides about a snapshot that was begun, but whose call got no answer.
 func (r *record) decideLost(s state, now int64) decision {
 	switch {
 	case s.busy, now-r.Begun < target.Arrival && s.entry == nil:
@@ -192,7 +191,7 @@ func (r *record) decideLost(s state, now int64) decision {
 	return decision{action: settle}
 }
 
-// decideThere decides about a snapshot that was there before anything was begun.
+// decideThere decides about a snapshot that existed before anything was begun.
 func (r *record) decideThere(s state) decision {
 	switch {
 	case !s.named && r.late(s):
@@ -207,7 +206,8 @@ func (r *record) decideThere(s state) decision {
 	return decision{action: adopt}
 }
 
-// late reports whether a snapshot was taken by a call whose answer was lost, before it was made again: another task of ours was at it at that time.
+// late reports whether a snapshot was taken by a call whose answer was lost, before the call was repeated. Another of our tasks was running at the
+// time of the snapshot.
 func (r *record) late(s state) bool {
 	return r.Lost && s.entry != nil && s.entry.State == "" && s.entry.Name == r.Name && r.intended(*s.entry) &&
 		slices.ContainsFunc(s.others, func(t proxmox.Task) bool {
@@ -215,8 +215,8 @@ func (r *record) late(s state) bool {
 		})
 }
 
-// began reports whether the recorded task has taken a snapshot, or begun to, as far as that shows without it: PVE forgets the tasks of a node that is
-// removed from the cluster. It was begun by the clock of that node.
+// began reports whether the recorded task has taken a snapshot, or begun to, as far as that can be determined without the task. PVE forgets the tasks
+// of a node that is removed from the cluster. The clock of that node determined when the task began.
 func (r *record) began(s *proxmox.Snapshot) bool {
 	if s == nil || !r.intended(*s) {
 		return false
@@ -225,14 +225,12 @@ func (r *record) began(s *proxmox.Snapshot) bool {
 	return after >= 0 && after < target.Arrival*time.Second
 }
 
-// intended reports whether a snapshot is as this one was to be. PVE leaves out the memory of
-// a VM that has stopped.
+// intended reports whether a snapshot is as intended. PVE leaves out the memory of a stopped VM.
 func (r *record) intended(s proxmox.Snapshot) bool {
 	return proxmox.SameText(s.Description, r.Description) && (r.Memory || !s.Memory)
 }
 
-// incomplete returns the problem with a snapshot that a task takes or removes, or did when it
-// was killed.
+// incomplete returns the problem with a snapshot that a task takes or removes, or did before it was killed.
 func (r *record) incomplete(s state) kind.Problem {
 	doing, undone := "being taken", "taken"
 	if s.entry.State == stateDelete {
@@ -247,13 +245,13 @@ func (r *record) incomplete(s state) kind.Problem {
 		undone, s.entry.State, id, id, s.entry.Name)}
 }
 
-// gone is the problem with a snapshot that was removed by somebody.
+// gone returns the problem with a snapshot that someone else has removed.
 func (r *record) gone() kind.Problem {
 	return kind.Problem{Reason: target.ReasonGone, Message: fmt.Sprintf(
 		"snapshot %q is gone, or its VM is: it is not taken again, since it would be of another time; delete this resource", r.Name)}
 }
 
-// failure is the problem of an attempt that has failed.
+// failure returns the problem of a failed attempt.
 func (r *record) failure() kind.Problem {
 	return kind.Problem{Reason: conditionReason(r.Problem), Message: "the snapshot could not be taken: " + r.Message}
 }

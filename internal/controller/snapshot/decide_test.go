@@ -52,7 +52,7 @@ func TestDerivedName(t *testing.T) {
 	}
 }
 
-// hashOf is what sha256sum prints of a name, shortened.
+// hashOf returns the shortened output of sha256sum for a name.
 func hashOf(name string) string {
 	return map[string]string{
 		"a.b": "2e7336dc", "2026": "158a323a", "a": "ca978112", "current": "97b05602", "pending": "62a2fed3",
@@ -183,7 +183,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestForgetLost has a call whose answer was lost be waited for as long as it may take the snapshot, and not for ever.
+// TestForgetLost checks that a call whose answer was lost is waited for as long as it may take the snapshot, and not forever.
 func TestForgetLost(t *testing.T) {
 	const now = 1_700_000_000
 	at := time.Unix(now-100, 0)
@@ -217,7 +217,7 @@ func TestForgetLost(t *testing.T) {
 	}
 }
 
-// What was killed half-way is told with the commands that help, what is under way is not.
+// TestIncomplete checks that a snapshot whose task was killed is reported with commands as a remedy, and that one in progress is not.
 func TestIncomplete(t *testing.T) {
 	r := record{VMID: 500}
 	half := proxmox.Snapshot{Name: "s1", State: stateDelete}

@@ -64,13 +64,13 @@ func newLab(t *testing.T, w configtest.Way) *lab {
 	}, w)}
 }
 
-// taken has somebody else take a snapshot.
+// taken takes a snapshot as someone else.
 func (l *lab) taken(name, description string) {
 	l.Helper()
 	l.Succeeded(l.Client.TakeSnapshot(l.Context(), ref, proxmox.SnapshotOptions{Name: name, Description: description}))
 }
 
-// snapshots of the VM, by their names.
+// snapshots returns the snapshots of the VM, by their names.
 func (l *lab) snapshots() map[string]proxmox.Snapshot {
 	l.Helper()
 	tree, err := l.Client.SnapshotTree(l.Context(), ref)
@@ -82,7 +82,7 @@ func (l *lab) snapshots() map[string]proxmox.Snapshot {
 	return all
 }
 
-// snapshot makes a Snapshot.
+// snapshot creates a Snapshot.
 func (l *lab) snapshot(name, spec string) snapshot.Snapshot {
 	l.Helper()
 	s, ok := l.Object("Snapshot", name, len(name), spec, nil).(snapshot.Snapshot)

@@ -46,8 +46,7 @@ const (
 	path      = "/nodes/pve1/qemu/500/snapshot"
 )
 
-// TestLife has a Snapshot wait for its Machine without a call, then taken, described again and
-// removed.
+// TestLife checks that a Snapshot waits for its Machine without a call, and is then taken, described again and removed.
 func TestLife(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		s := l.snapshot("before-upgrade", ofMachine)
@@ -82,10 +81,10 @@ func TestConfiguration(t *testing.T) {
 	everywhere(t, func(l *lab) { l.TakesConfiguration(l.snapshot("unconfigured", ofMachine)) })
 }
 
-// quiet checks that a resource that is as it should be costs no write.
+// quiet checks that a resource that matches its spec costs no write.
 func (l *lab) quiet(s snapshot.Snapshot) {
 	l.Helper()
-	l.Reconcile(s) // It shows what the last change has brought.
+	l.Reconcile(s) // It shows the result of the last change.
 	before, version := len(l.Writes()), s.GetResourceVersion()
 	for range 3 {
 		l.Reconcile(s)
@@ -124,7 +123,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// TestConsistency has the status tell whether the guest's file systems were frozen, as far as PVE does.
+// TestConsistency checks that the status reports whether the guest's file systems were frozen, as far as PVE does.
 func TestConsistency(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		version, err := l.Client.Version(l.Context())
@@ -134,7 +133,7 @@ func TestConsistency(t *testing.T) {
 			l.Helper()
 			s := l.snapshot(name, ofVMID+spec)
 			l.Until(s, "it is taken", configtest.Settled(s))
-			l.Restart() // It is kept.
+			l.Restart() // The value is kept.
 			l.Reconcile(s)
 			if got := s.Observation().Consistency; got != want {
 				l.Errorf("snapshot %s is shown as %s, want %s", name, got, want)
@@ -157,7 +156,7 @@ func TestConsistency(t *testing.T) {
 	})
 }
 
-// TestConsistencyUnknown has nothing claimed of a snapshot that somebody else has taken.
+// TestConsistencyUnknown checks that nothing is claimed about a snapshot that someone else has taken.
 func TestConsistencyUnknown(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.taken("theirs", "")
@@ -172,7 +171,7 @@ func TestConsistencyUnknown(t *testing.T) {
 	})
 }
 
-// TestNames has the name of the spec, or one made of the resource's.
+// TestNames checks the name in the spec, and the one derived from the resource's.
 func TestNames(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		named, derived := l.snapshot("a", ofVMID+"name: Before_Upgrade"), l.snapshot("2026.a", ofVMID)
@@ -198,8 +197,7 @@ func TestAlreadyExists(t *testing.T) {
 	})
 }
 
-// untouched checks that the provider has written nothing, and that somebody else's snapshot
-// is there.
+// untouched checks that the provider has written nothing, and that the snapshot of someone else exists.
 func (l *lab) untouched(name string) {
 	l.Helper()
 	if w := l.Writes(); len(w) > 0 {
@@ -257,7 +255,7 @@ func TestConflict(t *testing.T) {
 	})
 }
 
-// TestConflictOfOthers has what another tenant has made up keep no snapshot from one, and what has it name nothing of others.
+// TestConflictOfOthers checks that a forged record of another tenant prevents no snapshot, and that a message names nothing of others.
 func TestConflictOfOthers(t *testing.T) {
 	l := newLab(t, configtest.Way{Scope: configtest.Scopes()["Cluster"], Version: "9.2"})
 	a, b := configtest.Labelled(configtest.Team("a", vmid, vmid, "local-lvm")), configtest.Labelled(configtest.Team("b", 30000, 30099, "local-lvm"))
@@ -347,7 +345,7 @@ func TestDenied(t *testing.T) {
 	})
 }
 
-// TestTaskFails has tasks fail once: what failed is told in one sentence, and tried again.
+// TestTaskFails makes tasks fail once, and checks that the failure is reported in one sentence, and the task is tried again.
 func TestTaskFails(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Inject(simulator.Fault{Task: "qmsnapshot", TaskExit: "unable to save VM state and RAM - No space left on device", Count: 1})
@@ -365,7 +363,8 @@ func TestTaskFails(t *testing.T) {
 	})
 }
 
-// TestWaitsForLock has PVE hold the lock of the VM for a moment, as it does after a stop: that is a wait, and no failure is counted or told.
+// TestWaitsForLock makes PVE hold the lock of the VM for a moment, as it does after a stop, and checks that this is a wait, and no failure is counted
+// or reported.
 func TestWaitsForLock(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		for _, task := range []string{"qmsnapshot", "qmdelsnapshot"} {
@@ -396,7 +395,7 @@ func TestWaitsForLock(t *testing.T) {
 	})
 }
 
-// TestLockStays has something hold the lock of the VM for longer: that is told.
+// TestLockStays holds the lock of the VM for longer, and checks that this is reported.
 func TestLockStays(t *testing.T) {
 	l := here(t)
 	l.Inject(simulator.Fault{Task: "qmsnapshot", TaskExit: noLock})
@@ -404,10 +403,11 @@ func TestLockStays(t *testing.T) {
 	l.Until(s, "it is a failure after half a minute", configtest.Says(s, xpv2.TypeReady, "Locked", "could not be taken", "is locked by something else"))
 }
 
-// noLock is how a task of VM 500 ends that did not get the lock of its file.
+// noLock is the exit status of a task of VM 500 that did not get the lock of its file.
 const noLock = "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout"
 
-// TestNoRoom has a storage that takes all of the memory when its volume is made be too small for it: that is told before anything is tried.
+// TestNoRoom makes a storage that allocates all of the memory when its volume is created too small, and checks that this is reported before anything
+// is tried.
 func TestNoRoom(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Edit(func(s *simulator.State) {
@@ -426,8 +426,8 @@ func TestNoRoom(t *testing.T) {
 	})
 }
 
-// TestFullStorage has the storage for the memory be full, which only the task finds out: that is told, nothing is left, and the snapshot is
-// taken once there is room.
+// TestFullStorage fills the storage for the memory, which only the task finds out. It checks that this is reported, nothing is left, and the snapshot
+// is taken once there is room.
 func TestFullStorage(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Edit(func(s *simulator.State) {
@@ -448,7 +448,7 @@ func TestFullStorage(t *testing.T) {
 	})
 }
 
-// TestLeftHalfWay has a task that takes or removes a snapshot be killed: that is told, with what to do, and nothing is tried meanwhile.
+// TestLeftHalfWay kills a task that takes or removes a snapshot, and checks that this is reported with the remedy, and nothing is tried meanwhile.
 func TestLeftHalfWay(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		s := l.snapshot("s1", ofVMID)
@@ -460,7 +460,7 @@ func TestLeftHalfWay(t *testing.T) {
 					delete(st.Guests[vmid].Config, "lock")
 				}
 			})
-			l.Restart() // What was listed before is read again.
+			l.Restart() // Cached lists are read again.
 		}
 		died("snapshot-delete", "delete")
 		l.Until(s, "it is told", configtest.Says(s, xpv2.TypeReady, "Incomplete", "snapstate delete", "qm unlock 500", "qm delsnapshot 500 s1 --force"))
@@ -485,7 +485,7 @@ func TestLeftHalfWay(t *testing.T) {
 	})
 }
 
-// TestInUse has a snapshot stay while a VM goes back to it, or is asked to, and removed afterwards.
+// TestInUse checks that a snapshot stays while a VM is being put back to it, or is to be, and is removed afterwards.
 func TestInUse(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		m := l.Machine(uuid)
@@ -522,7 +522,7 @@ func TestInUse(t *testing.T) {
 	})
 }
 
-// TestUnused has a snapshot removed that no VM goes back to.
+// TestUnused checks that a snapshot is removed if no VM is put back to it.
 func TestUnused(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -575,7 +575,7 @@ func TestLostAnswer(t *testing.T) {
 	})
 }
 
-// TestLostLate has a call carried out once it was made again after its answer was lost, and refused: what it has taken is ours.
+// TestLostLate lets a call whose answer was lost be carried out after it was repeated, and refused. What it has taken is ours.
 func TestLostLate(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		own, err := proxmox.New(proxmox.Config{
@@ -601,8 +601,8 @@ func TestLostLate(t *testing.T) {
 	})
 }
 
-// TestLostAndRefused has a call refused that was made again after its answer was lost, and another snapshot of the name taken by somebody else: once no
-// call of before can take it any more, that snapshot can be adopted.
+// TestLostAndRefused lets a call be refused that was repeated after its answer was lost, while someone else takes another snapshot of the name. Once
+// no earlier call can take it, that snapshot can be adopted.
 func TestLostAndRefused(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
@@ -620,7 +620,7 @@ func TestLostAndRefused(t *testing.T) {
 	})
 }
 
-// TestLostToOthers has others take a snapshot of the same name while ours is lost.
+// TestLostToOthers lets others take a snapshot of the same name while ours is lost.
 func TestLostToOthers(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
@@ -636,7 +636,7 @@ func TestLostToOthers(t *testing.T) {
 	})
 }
 
-// TestGone has a snapshot removed by others: it is not taken again.
+// TestGone checks that a snapshot that others have removed is not taken again.
 func TestGone(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		s := l.snapshot("s1", ofVMID)
@@ -656,7 +656,7 @@ func TestGone(t *testing.T) {
 	})
 }
 
-// TestReplacedVM has another VM with the VMID and a snapshot of the name: it is not ours.
+// TestReplacedVM checks that a snapshot of the name, of another VM with the VMID, is not ours.
 func TestReplacedVM(t *testing.T) {
 	for name, other := range map[string]string{"SameUUID": uuid, "OtherUUID": "99999999-2222-4333-8444-555555555555"} {
 		t.Run(name, func(t *testing.T) {
@@ -678,7 +678,7 @@ func TestReplacedVM(t *testing.T) {
 	}
 }
 
-// TestGoneWithVM has the VM removed: the snapshot went with it.
+// TestGoneWithVM removes the VM, and with it the snapshot.
 func TestGoneWithVM(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		s := l.snapshot("s1", ofVMID)
@@ -712,8 +712,7 @@ func TestRetained(t *testing.T) {
 	})
 }
 
-// TestLostAnnotations takes the annotations of a Snapshot away, as a full update by its
-// manifest does.
+// TestLostAnnotations removes the annotations of a Snapshot, as a full update by its manifest does.
 func TestLostAnnotations(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		s := l.snapshot("s1", ofVMID+"removalPolicy: Retain")
@@ -742,7 +741,7 @@ func TestLostAnnotations(t *testing.T) {
 	})
 }
 
-// TestLostAnnotationsGone takes the annotations away of a Snapshot that others have removed.
+// TestLostAnnotationsGone removes the annotations of a Snapshot whose snapshot others have removed.
 func TestLostAnnotationsGone(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		s := l.snapshot("s1", ofVMID)
@@ -761,7 +760,7 @@ func TestLostAnnotationsGone(t *testing.T) {
 	})
 }
 
-// TestKilled has the provider killed at each side effect from the creation to the removal.
+// TestKilled kills the provider at each side effect from the creation to the removal.
 func TestKilled(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)

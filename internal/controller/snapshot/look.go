@@ -36,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// A view is what was found about a Snapshot, and what is to be done.
+// A view holds what was found about a Snapshot, and the decision.
 type view struct {
 	decision
 
@@ -44,14 +44,14 @@ type view struct {
 	name    string
 	cluster string
 
-	// requested is true if somebody asks for a reconcile: nothing that may be old is good enough then.
+	// requested is true if a reconcile was requested. Cached data must then not be used.
 	requested bool
 
-	// target is the VM as it is known, and guest what is listed of it; nil for none.
+	// target is the VM as it is known, and guest its entry in the list of guests; nil for none.
 	target target.VM
 	guest  *proxmox.Guest
 
-	// tree of the VM's snapshots, and entry the one of the name, or nil.
+	// tree has the VM's snapshots, and entry is the one with the name, or nil.
 	tree  proxmox.SnapshotTree
 	entry *proxmox.Snapshot
 
@@ -59,10 +59,10 @@ type view struct {
 	problems   []kind.Problem
 }
 
-// ref says where the VM is.
+// ref returns the location of the VM.
 func (v *view) ref() proxmox.Ref { return v.guest.Ref() }
 
-// Observe finds the snapshot, decides whose it is, and what is to be done.
+// Observe finds the snapshot, determines whether it belongs to the resource, and decides what to do.
 func (e *external) Observe(ctx context.Context, m Snapshot) (managed.ExternalObservation, error) {
 	switch {
 	case e.waits != nil:
@@ -117,10 +117,10 @@ func (e *external) observe(ctx context.Context, m Snapshot) (managed.ExternalObs
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-// mostTurns is how often it is decided again after something was noted in the record.
+// mostTurns is how often the decision is repeated after the record was updated.
 const mostTurns = 4
 
-// look looks at the snapshot, notes what has become of it, and decides what is to be done.
+// look reads the snapshot, records its state, and decides what to do.
 func (e *external) look(ctx context.Context, m Snapshot) error {
 	v := e.view
 	var err error
@@ -154,7 +154,7 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 	return errors.New("cannot determine the state of the snapshot yet: it is checked again")
 }
 
-// withoutVM decides about a snapshot whose VM is not there: it went with the VM.
+// withoutVM decides about a snapshot whose VM does not exist. It was deleted with the VM.
 func (e *external) withoutVM(ctx context.Context, m Snapshot) error {
 	v := e.view
 	forgotten := v.record.forgetLost(state{looks: !kind.MayChange(m)}, e.Now().Unix())
@@ -170,7 +170,7 @@ func (e *external) withoutVM(ctx context.Context, m Snapshot) error {
 	return e.save(ctx, m)
 }
 
-// stateOf returns the state of the snapshot. The tasks are read before it: what they have done shows in it then.
+// stateOf returns the state of the snapshot. The tasks are read before the snapshot, so that it shows their results.
 func (e *external) stateOf(ctx context.Context, m Snapshot) (state, error) {
 	v := e.view
 	s := state{looks: !kind.MayChange(m), named: meta.GetExternalName(m) != "" && !v.record.made()}
@@ -214,7 +214,7 @@ func (e *external) readTasks(ctx context.Context, s *state) error {
 	return err
 }
 
-// taskOf returns a task of a type that works on the VM, or nil if PVE does not know it. A record is for users to write, so that no other task is looked at.
+// taskOf returns a task of a type that works on the VM, or nil if PVE does not know it. No other task is read, because users can write the record.
 func (e *external) taskOf(ctx context.Context, u proxmox.UPID, taskType string) (*proxmox.Task, *kind.Problem, error) {
 	if !u.Is(taskType, e.view.target.VMID) {
 		return nil, nil, nil
@@ -222,7 +222,7 @@ func (e *external) taskOf(ctx context.Context, u proxmox.UPID, taskType string) 
 	return target.Task(ctx, e.inventory, e.client, u)
 }
 
-// takingTasks returns the tasks on a node that take snapshots of the VM, or have done so.
+// takingTasks returns the tasks on a node that take, or have taken, snapshots of the VM.
 func (e *external) takingTasks(ctx context.Context, node string) (target.Tasks, error) {
 	tasks, err := target.NodeTasks(ctx, e.inventory, e.client, node, "qmsnapshot")
 	id := strconv.Itoa(e.view.target.VMID)
@@ -230,8 +230,7 @@ func (e *external) takingTasks(ctx context.Context, node string) (target.Tasks, 
 	return tasks, err
 }
 
-// readEntry reads the snapshots of the VM. A list that may be old is good enough if it has
-// the snapshot as it was taken.
+// readEntry reads the snapshots of the VM. A cached list is sufficient if it has the snapshot as it was taken.
 func (e *external) readEntry(ctx context.Context) error {
 	v := e.view
 	if v.record.Done && !v.requested {
@@ -270,8 +269,7 @@ func (e *external) note(ctx context.Context, m Snapshot, s state) (bool, error) 
 	return true, e.save(ctx, m)
 }
 
-// noteFailure notes that the snapshot was not taken. A task that got no lock of the VM, which PVE holds for a moment, has done
-// nothing.
+// noteFailure records that the snapshot was not taken. A task that did not get the lock of the VM, which PVE holds for a moment, has done nothing.
 func (e *external) noteFailure(m Snapshot, t *proxmox.Task) {
 	r := e.view.record
 	problem, message := proxmox.SnapshotExists, "another snapshot of the VM has the name: set another name, or adopt that snapshot"
@@ -286,7 +284,7 @@ func (e *external) noteFailure(m Snapshot, t *proxmox.Task) {
 	e.Event(m, event.Warning(eventFailed, errors.New(message)))
 }
 
-// settle notes that the snapshot is there, unless an older resource stands for it.
+// settle records that the snapshot exists, unless an older resource stands for it.
 func (e *external) settle(ctx context.Context, m Snapshot, s state) (bool, error) {
 	r, entry := e.view.record, e.view.entry
 	if p, err := e.conflict(ctx, m, r.UUID); p != nil || err != nil {
@@ -303,8 +301,7 @@ func (e *external) settle(ctx context.Context, m Snapshot, s state) (bool, error
 	return true, e.save(ctx, m)
 }
 
-// sizeOf returns the size of the volume that has the memory, or 0 if it is not known: that it may not be seen
-// does not matter otherwise.
+// sizeOf returns the size of the volume with the memory, or 0 if it is unknown. Nothing else depends on whether the user may see it.
 func (e *external) sizeOf(ctx context.Context) int64 {
 	v := e.view
 	if !v.entry.Memory {
@@ -327,8 +324,7 @@ func (e *external) sizeOf(ctx context.Context) int64 {
 	return all[i].Size
 }
 
-// adopt notes that the snapshot, which the user has named, is this resource's own. It writes
-// nothing in PVE.
+// adopt records that the snapshot that the user has named belongs to this resource. It writes nothing to PVE.
 func (e *external) adopt(ctx context.Context, m Snapshot) (bool, error) {
 	v := e.view
 	_, p, err := e.prove(ctx)
@@ -359,9 +355,8 @@ func (e *external) conflict(ctx context.Context, m Snapshot, uuid string) (*kind
 	return &p, nil
 }
 
-// save keeps the record, with the annotations that belong to it. The name becomes the
-// external name once the snapshot is there: before, an external name is the user's, who asks
-// for adoption by it.
+// save writes the record, with the annotations that belong to it. The name becomes the external name once the snapshot exists. An external name that
+// exists before was set by the user, who requests adoption with it.
 func (e *external) save(ctx context.Context, m Snapshot) error {
 	name := ""
 	if e.view.record.Done {

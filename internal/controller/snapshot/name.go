@@ -27,10 +27,10 @@ import (
 )
 
 const (
-	// longestName that PVE takes for a snapshot.
+	// longestName is the longest name that PVE accepts for a snapshot.
 	longestName = 40
 
-	// hashDigits of the hash of a resource's name are in the name that is derived of it.
+	// hashDigits is how many digits of the hash of a resource's name are in the derived name.
 	hashDigits = 8
 )
 
@@ -39,13 +39,13 @@ var (
 	reNotNamed = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 )
 
-// validName reports whether PVE takes the name for a snapshot.
+// validName reports whether PVE accepts the name for a snapshot.
 func validName(name string) bool {
 	return reName.MatchString(name) && len(name) <= longestName && name != "current" && !strings.EqualFold(name, "pending")
 }
 
-// derivedName returns the name of the snapshot of a resource that names none: its own name,
-// or one made of it if PVE does not take that. Different names give different ones.
+// derivedName returns the name of the snapshot of a resource that names none. It is the name of the resource, or derived from it if PVE does not
+// accept that. Different names result in different ones.
 func derivedName(resource string) string {
 	if validName(resource) {
 		return resource
@@ -59,8 +59,7 @@ func derivedName(resource string) string {
 	return name + "-" + hex.EncodeToString(sum[:])[:hashDigits]
 }
 
-// nameOf returns the name of the snapshot in PVE: the external name, or else what the spec
-// says, which is derived from the resource's name by default.
+// nameOf returns the name of the snapshot in PVE: the external name, or the name in the spec, which defaults to one derived from the resource's name.
 func nameOf(m Snapshot) (string, error) {
 	external, declared := meta.GetExternalName(m), m.Parameters().Name
 	switch {

@@ -29,8 +29,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestNodeDies has the node die that takes the snapshot, and its VM go on another one, as HA has it. The task is waited for, until the node is no member of
-// the cluster any more.
+// TestNodeDies fails the node that takes the snapshot, while HA moves its VM to another one. The task is waited for until the node is no longer a
+// member of the cluster.
 func TestNodeDies(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -89,8 +89,8 @@ func TestNodeDies(t *testing.T) {
 	}
 }
 
-// TestDeletedWithTask has a Snapshot be deleted whose task was on a node that is offline, while its VM is on another one, as HA has it: the deletion waits
-// for that node, which a policy sees too.
+// TestDeletedWithTask deletes a Snapshot whose task was on a node that is offline, while HA has moved its VM to another one. The deletion waits for
+// that node, which a policy can see too.
 func TestDeletedWithTask(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -129,8 +129,8 @@ func TestDeletedWithTask(t *testing.T) {
 	}
 }
 
-// TestOnRemovedNode has the node of the VM be removed from the cluster, where the configuration of the VM stays: the way out is told, also when the
-// Snapshot is deleted.
+// TestOnRemovedNode removes the node of the VM from the cluster, where the configuration of the VM stays, and checks that the remedy is reported,
+// even if the Snapshot is deleted.
 func TestOnRemovedNode(t *testing.T) {
 	const way = "move the VM's configuration in /etc/pve/nodes/pve2/qemu-server"
 	for name, taken := range map[string]bool{"Taken": true, "New": false} {

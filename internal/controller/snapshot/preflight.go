@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// preflight returns the problem that keeps the snapshot from being taken now, or nil.
+// preflight returns the problem that prevents the snapshot now, or nil.
 func (e *external) preflight(ctx context.Context, m Snapshot) (*kind.Problem, error) {
 	config, p, err := e.prove(ctx)
 	if p != nil || err != nil {
@@ -47,7 +47,7 @@ func (e *external) preflight(ctx context.Context, m Snapshot) (*kind.Problem, er
 	return e.possible(ctx, m, config)
 }
 
-// prove proves that the VM is the one that the snapshot is to be of. It is read now.
+// prove checks that the VM is the one that the snapshot is to be taken of. It reads the current configuration.
 func (e *external) prove(ctx context.Context) (qemu.Config, *kind.Problem, error) {
 	t := &e.view.target
 	read, err := e.client.Config(ctx, e.view.ref())
@@ -75,7 +75,7 @@ func (e *external) prove(ctx context.Context) (qemu.Config, *kind.Problem, error
 	return config, nil, nil
 }
 
-// permit returns an error that names the privilege which is missing.
+// permit returns an error that names the missing privilege.
 func (e *external) permit(ctx context.Context, op string) error {
 	id := e.view.target.VMID
 	return kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("%s VM %d", op, id),

@@ -28,12 +28,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// A room is what the quota of a tenant says of a Snapshot.
+// A room checks the quota of the tenant for a Snapshot.
 type room struct {
-	// ask is an error if there is none for a snapshot; nil if nothing is asked.
+	// ask returns an error if there is no room for a snapshot. It is nil if there is no quota.
 	ask func(ctx context.Context, s quota.Taken) error
 
-	// taken is the snapshot that the Snapshot was let take last, which is none before the first.
+	// taken returns the last snapshot that was granted to the Snapshot, which is empty before the first one.
 	taken func(ctx context.Context) (quota.Taken, error)
 }
 
@@ -57,7 +57,7 @@ func (c *connector) roomFor(m Snapshot, to *connect.Connection) room {
 	}
 }
 
-// checkRoom finds whether the quota keeps a snapshot from being taken now.
+// checkRoom checks whether the quota prevents the snapshot now.
 func (e *external) checkRoom(ctx context.Context) error {
 	if e.room.ask == nil {
 		return nil
@@ -73,8 +73,8 @@ func (e *external) checkRoom(ctx context.Context) error {
 	return err
 }
 
-// takenBefore returns the problem that the resource has taken another snapshot, which is there. Its record does not name that any more: users can
-// take a record away, and each resource counts as one snapshot.
+// takenBefore returns the problem that the resource has taken another snapshot, which still exists, and which its record no longer names. Users can
+// remove a record, and each resource counts as one snapshot.
 func (e *external) takenBefore(ctx context.Context, s quota.Taken) (*kind.Problem, error) {
 	before, err := e.room.taken(ctx)
 	if before.Name == "" || before == s || err != nil {
@@ -83,13 +83,13 @@ func (e *external) takenBefore(ctx context.Context, s quota.Taken) (*kind.Proble
 	p := &kind.Problem{Reason: v1alpha1.ReasonQuotaExceeded, Message: fmt.Sprintf("this resource has taken snapshot %q of VM %d, and counts as that one: "+
 		"name it as its external name again, or delete this resource", before.Name, before.VMID)}
 	if busy, err := target.Busy(ctx, e.inventory, before.VMID); busy || err != nil {
-		return p, err // It may be about to be there.
+		return p, err // The snapshot may be about to appear.
 	}
 	tree := e.view.tree
 	if before.VMID != s.VMID {
 		guest, err := target.Locate(ctx, e.inventory, e.client, before.VMID)
 		if guest == nil || guest.Type != "qemu" || err != nil {
-			return nil, err // A container may have the VMID by now.
+			return nil, err // A container may have the VMID now.
 		}
 		if tree, err = e.inventory.Snapshots(ctx, guest.Ref(), inventory.Fresh); err != nil {
 			return nil, err

@@ -46,7 +46,7 @@ func (taken) Snapshots(context.Context, proxmox.Ref, time.Duration) (proxmox.Sna
 	return proxmox.SnapshotTree{Snapshots: []proxmox.Snapshot{{Name: "first"}}}, nil
 }
 
-// TestTakenBefore has a Snapshot take none while the one is there that it was let take, whatever its record says.
+// TestTakenBefore checks that a Snapshot takes no other snapshot while the one that it was granted exists, whatever its record contains.
 func TestTakenBefore(t *testing.T) {
 	cases := map[string]struct {
 		reason string

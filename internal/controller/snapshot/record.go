@@ -26,46 +26,45 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// A record is what was done for a Snapshot. It is kept as an annotation, of which the status
-// has a copy: a snapshot of PVE has nothing else that proves whose it is.
+// A record describes what was done for a Snapshot. It is stored in an annotation, of which the status has a copy. Nothing else in a snapshot of PVE
+// proves to which resource it belongs.
 type record struct {
 	kind.SnapshotState
 
-	// VMID of the VM, and Node that it was on when the snapshot was begun.
+	// VMID of the VM, and the Node that it was on when the snapshot was begun.
 	VMID int    `json:"vmid,omitempty"`
 	Node string `json:"node,omitempty"`
 
-	// Name of the snapshot, with the Description and Memory that it was begun with.
+	// Name of the snapshot, with the Description and Memory with which it was begun.
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 	Memory      bool   `json:"memory,omitempty"`
 
-	// Ran is true if the VM ran when the snapshot was begun, and Uptime for how many seconds.
+	// Ran is true if the VM was running when the snapshot was begun, and Uptime is for how many seconds.
 	Ran    bool  `json:"ran,omitempty"`
 	Uptime int64 `json:"uptime,omitempty"`
 
-	// Consistency of the snapshot, if it was learned when it was taken.
+	// Consistency of the snapshot, if it was determined when it was taken.
 	Consistency v1alpha1.Consistency `json:"consistency,omitempty"`
 
 	// Before are the latest tasks that took snapshots of the VM before this one was begun.
 	Before []proxmox.UPID `json:"before,omitempty"`
 
-	// Lost is true if the call was made again after an answer was lost: a task since Before may have taken the snapshot, whatever has become of Task.
-	// LostAt is when the last call was made since, in seconds.
+	// Lost is true if the call was repeated after an answer was lost. A task since Before may then have taken the snapshot, whatever has become of Task.
+	// LostAt is when the call was last repeated, in seconds.
 	Lost   bool  `json:"lost,omitempty"`
 	LostAt int64 `json:"lostAt,omitempty"`
 
-	// Task that takes the snapshot. Empty if its start is not known to have happened.
+	// Task that takes the snapshot. It is empty if the start is not confirmed.
 	Task proxmox.UPID `json:"task,omitempty"`
 
-	// Time at which PVE has taken the snapshot, in seconds: one of the same name with
-	// another time is somebody else's.
+	// Time at which PVE has taken the snapshot, in seconds. A snapshot of the same name with another time belongs to someone else.
 	Time int64 `json:"time,omitempty"`
 
 	// Size of the volume with the memory, in bytes, if that is known.
 	Size int64 `json:"size,omitempty"`
 
-	// Adopted is true if somebody else has taken the snapshot.
+	// Adopted is true if someone else has taken the snapshot.
 	Adopted bool `json:"adopted,omitempty"`
 
 	// Removal is the task that removes the snapshot.
@@ -88,21 +87,21 @@ func recordOf(mg resource.Managed) (*record, error) {
 	return r, kind.ReadRecord(kind.AnnotationSnapshot, text, r)
 }
 
-// String returns what is kept of the record.
+// String returns the text of the record.
 func (r *record) String() string { return kind.RecordText(r) }
 
-// made reports whether there is a snapshot of this record in PVE, or may be one.
+// made reports whether a snapshot of this record exists in PVE, or may exist.
 func (r *record) made() bool { return r.Begun != 0 || r.Done || r.Lost }
 
-// undo notes that an attempt has done nothing. What an earlier one has done may still show.
+// undo records that an attempt has done nothing. The result of an earlier attempt may still appear.
 func (r *record) undo() {
 	if r.Begun, r.Task = 0, ""; !r.Lost {
 		r.Before = nil
 	}
 }
 
-// forgetLost notes that no call whose answer was lost takes the snapshot any more, and reports whether it does: nothing works on the VM, the last call was
-// refused long enough ago, and what is there is not of an earlier one. The resource may stand for another VM or snapshot then.
+// forgetLost records that no call whose answer was lost can still take the snapshot, and reports whether that is so: nothing works on the VM, the
+// last call was refused long enough ago, and no earlier call has taken the present snapshot. The resource may then stand for another VM or snapshot.
 func (r *record) forgetLost(s state, now int64) bool {
 	if !r.Lost || r.Done || r.Begun != 0 || r.Task != "" || s.looks || s.busy || s.offline != nil || now <= r.LostAt+target.Arrival || r.late(s) {
 		return false
@@ -111,11 +110,11 @@ func (r *record) forgetLost(s state, now int64) bool {
 	return true
 }
 
-// fail notes that an attempt has failed, after which nothing is there.
+// fail records that an attempt has failed and has left nothing.
 func (r *record) fail(now, generation int64, problem, message string) {
 	r.undo()
 	r.Fail(now, generation, problem, message)
 }
 
-// firstRetry is how many seconds after its first failure an attempt is repeated.
+// firstRetry is the delay after the first failure before an attempt is repeated, in seconds.
 const firstRetry = 15

@@ -30,8 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// observeDeleted finds what there is to remove of a Snapshot that is deleted: what was taken
-// or adopted, and is still there.
+// observeDeleted finds what to remove for a deleted Snapshot: a snapshot that was taken or adopted, and still exists.
 func (e *external) observeDeleted(ctx context.Context, m Snapshot) (managed.ExternalObservation, error) {
 	none, there := managed.ExternalObservation{}, managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 	v, r := e.view, e.view.record
@@ -69,8 +68,7 @@ func (v *view) leaves() bool {
 	return false
 }
 
-// removing reports whether the removal is under way. A removal that has failed is told, and
-// tried again.
+// removing reports whether the removal is under way. A failed removal is reported, and tried again.
 func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 	r := e.view.record
 	if r.Removal == "" {
@@ -106,8 +104,7 @@ func (e *external) waitsForLock() bool {
 	return true
 }
 
-// Delete starts to remove the snapshot, if it is proven to be this resource's and nothing
-// else works on the VM.
+// Delete starts to remove the snapshot, if it is proven to belong to this resource and nothing else works on the VM.
 func (e *external) Delete(ctx context.Context, m Snapshot) (managed.ExternalDelete, error) {
 	none := managed.ExternalDelete{}
 	e.ShowDeleting(m, e.view.problem, e.view.record.Message)
@@ -146,7 +143,7 @@ func (e *external) unlocked(ctx context.Context) error {
 	return kind.Held(target.Error(*p))
 }
 
-// remove removes the snapshot, and follows the task that does.
+// remove removes the snapshot, and follows the task.
 func (e *external) remove(ctx context.Context, m Snapshot) error {
 	v, r := e.view, e.view.record
 	u, err := e.client.RemoveSnapshot(ctx, v.ref(), v.name)

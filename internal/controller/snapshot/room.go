@@ -28,14 +28,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// driverState is the room that PVE adds for the state of the devices to twice the memory (PVE::QemuConfig, __snapshot_save_vmstate).
+// driverState is the space for the state of the devices that PVE adds to twice the memory (PVE::QemuConfig, __snapshot_save_vmstate).
 const driverState = 500 * int64(proxmox.MiB)
 
-// stateSize is the size of the volume that the memory of a VM is saved in.
+// stateSize returns the size of the volume in which the memory of a VM is saved.
 func stateSize(config qemu.Config) int64 { return 2*config.Memory() + driverState }
 
-// roomForMemory returns the problem that a storage has no room for the memory of the VM. Thick LVM takes all of it when the volume is made; others
-// take what is written, so that only the task finds out.
+// roomForMemory returns the problem that a storage has no room for the memory of the VM. Thick LVM allocates all of it when the volume is created.
+// Other storages allocate what is written, so that only the task finds out.
 func (e *external) roomForMemory(ctx context.Context, config qemu.Config) (*kind.Problem, error) {
 	all, err := e.inventory.Storages(ctx)
 	if err != nil {

@@ -33,14 +33,14 @@ func TestStateSize(t *testing.T) {
 	}
 }
 
-// storages are what an inventory has.
+// storages is the data of an inventory.
 type storages struct{ Inventory }
 
 func (storages) Storages(context.Context) ([]proxmox.Storage, error) {
 	return []proxmox.Storage{{Name: "ceph", Node: "pve1", Type: "rbd", Shared: true}}, nil
 }
 
-// TestMemoryOfTenants has a snapshot of a tenant's VM save the memory where the tenant may store, or not be taken.
+// TestMemoryOfTenants checks that a snapshot of a tenant's VM saves the memory on a storage of the tenant, or is not taken.
 func TestMemoryOfTenants(t *testing.T) {
 	confined := tenancy.TenantNamed([]v1alpha1.ProviderTenant{{Name: "team-a", Namespaces: []string{"team-a"}, Storages: []string{"ceph"}}}, "team-a")
 	diskless := qemu.Config{"ide2": "nas:iso/a.iso,media=cdrom"}

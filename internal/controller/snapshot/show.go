@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Reasons of the condition Ready of a Snapshot, beside those that every kind has.
+// Reasons of the condition Ready of a Snapshot, in addition to those of every kind.
 const (
 	reasonManaged    xpv2.ConditionReason = "ManagedByMachine"
 	reasonNotRunning xpv2.ConditionReason = "NotRunning"
@@ -47,7 +47,7 @@ const (
 	eventFailed    event.Reason = "SnapshotFailed"
 )
 
-// conditionReason is that of a problem that PVE has reported.
+// conditionReason returns the reason for a problem that PVE has reported.
 func conditionReason(problem string) xpv2.ConditionReason {
 	return target.ReasonOf(problem, reasonFailed,
 		target.ReasonNotSupported, target.ReasonStorageFull, target.ReasonLocked, target.ReasonStopped, kind.ReasonAlreadyExists)
@@ -91,7 +91,7 @@ func (e *external) show(m Snapshot) {
 	e.Show(m, v.action == start, v.difference, v.problems)
 }
 
-// observation shows what is seen of the snapshot.
+// observation writes the observed state of the snapshot into the status.
 func (e *external) observation(m Snapshot) {
 	v, o := e.view, m.Observation()
 	kept := kind.SnapshotAnnotations().Copy(m, o.Annotations)

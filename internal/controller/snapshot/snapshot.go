@@ -14,15 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package snapshot takes snapshots of VMs, once each, and removes those that it has taken or
-// adopted. To learn how, read:
+// Package snapshot takes snapshots of VMs, once each, and removes those that it has taken or adopted. The files are:
 //
-//   - name.go: what a snapshot is called in Proxmox VE.
-//   - record.go: what is kept of what was done, in an annotation.
-//   - target.go: which VM a snapshot is of.
-//   - look.go: what is there, and decide.go: what follows from that, without asking anybody.
-//   - preflight.go: what keeps a snapshot from being taken, and room.go: whether its memory fits.
-//   - change.go: taking, describing and removing; removal.go: what a deletion waits for, and users.go: who needs the snapshot.
+//   - name.go: the name of a snapshot in Proxmox VE.
+//   - record.go: the record of what was done, in an annotation.
+//   - target.go: the VM of a snapshot.
+//   - look.go: the current state, and decide.go: what follows from it, without any request.
+//   - preflight.go: what prevents a snapshot, and room.go: whether its memory fits.
+//   - change.go: taking, describing and removing; removal.go: what a deletion waits for, and users.go: the Machines that need the snapshot.
 //   - show.go: status and conditions.
 package snapshot
 
@@ -55,7 +54,7 @@ type Snapshot interface {
 	Observation() *v1alpha1.SnapshotObservation
 }
 
-// A Client does to PVE what a Snapshot needs done.
+// A Client makes the requests to PVE that a Snapshot needs.
 type Client interface {
 	kind.PermissionReader
 
@@ -73,7 +72,7 @@ type Client interface {
 	Identity() proxmox.Identity
 }
 
-// An Inventory answers what all Snapshots of a cluster ask.
+// An Inventory provides the data of a cluster that all Snapshots share.
 type Inventory interface {
 	target.ChangeWatcher
 
@@ -90,7 +89,7 @@ type Inventory interface {
 	InvalidateGuest(vmid int)
 }
 
-// Kinds are what a controller of Snapshots has to know.
+// Kinds are the kinds that a controller of Snapshots needs.
 type Kinds struct {
 	// Identity of the Snapshots of one scope.
 	kind.Identity
@@ -105,7 +104,7 @@ type Kinds struct {
 	Quotas *quotas.Keeper
 }
 
-// pollUnready is how often a snapshot is looked at that is on its way.
+// pollUnready is the poll interval of a snapshot that is not ready.
 const pollUnready = 5 * time.Second
 
 // Setup adds a controller of Snapshots of one scope to the manager.
@@ -128,7 +127,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	})
 }
 
-// A connector makes the external of each reconcile.
+// A connector creates the external client of each reconcile.
 type connector struct {
 	target.Parts[Snapshot]
 
@@ -138,8 +137,7 @@ type connector struct {
 	quota target.Quota
 }
 
-// Connect connects to the cluster of a Snapshot. One whose Machine has no VM yet, and one that is
-// deleted and was never begun, need no connection.
+// Connect connects to the cluster of a Snapshot. A Snapshot whose Machine has no VM yet, and a deleted one that was never begun, need no connection.
 func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExternalClient[Snapshot], error) {
 	if err := kind.SnapshotAnnotations().Restore(ctx, c.Kube, m, m.Observation().Annotations); err != nil {
 		return nil, err
@@ -168,7 +166,7 @@ func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExter
 	return e, nil
 }
 
-// An external looks after one Snapshot during one reconcile.
+// An external manages one Snapshot during one reconcile.
 type external struct {
 	target.Parts[Snapshot]
 
@@ -180,13 +178,13 @@ type external struct {
 	records   tenancy.Records
 	tenant    *tenancy.Tenant // Nil if nothing is refused.
 
-	// room of the quota of the tenant.
+	// room in the quota of the tenant.
 	room room
 
 	// waits is the problem that there is no VM yet, or nil.
 	waits *kind.Problem
 
-	// view is what Observe finds.
+	// view is the result of Observe.
 	view *view
 }
 

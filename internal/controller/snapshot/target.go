@@ -26,8 +26,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
-// findTarget finds the VM without asking PVE. A snapshot that was begun is of the VM that it
-// was begun of. It returns the problem that there is no VM yet.
+// findTarget finds the VM without a request to PVE. A snapshot that was begun belongs to the VM for which it was begun. findTarget returns the
+// problem that there is no VM yet.
 func (e *external) findTarget(ctx context.Context, m Snapshot) (*kind.Problem, error) {
 	r, p := e.view.record, m.Parameters()
 	switch {

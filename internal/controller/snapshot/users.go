@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
-// unused returns an error while the VM of a Machine goes back to the snapshot, or is asked to: without the snapshot it could not.
+// unused returns an error while the VM of a Machine is being put back to the snapshot, or is to be. That needs the snapshot.
 func (e *external) unused(ctx context.Context, m Snapshot) error {
 	users, err := e.Users(ctx, e.Kube, e.machines, func(x target.Machine) []string {
 		if strings.EqualFold(x.Observation().UUID, e.view.record.UUID) && e.rollsBack(x, m) {
@@ -39,7 +39,7 @@ func (e *external) unused(ctx context.Context, m Snapshot) error {
 	return e.CheckUnused(e.view.name, users)
 }
 
-// rollsBack reports whether the VM of a Machine goes back to the snapshot, whatever its spec asks for by now, or is asked to.
+// rollsBack reports whether the VM of a Machine is being put back to the snapshot, whatever its spec requests meanwhile, or is to be.
 func (e *external) rollsBack(x target.Machine, m Snapshot) bool {
 	named := func(name string) bool {
 		return name == e.view.name || name == m.GetName() && x.GetNamespace() == m.GetNamespace()

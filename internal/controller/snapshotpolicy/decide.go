@@ -36,12 +36,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/schedule"
 )
 
-// A machine that is selected and not being deleted.
+// A machine is a Machine that is selected and not being deleted.
 type machine struct {
 	name    string
 	created time.Time
 	hasVM   bool
-	pending []string // disks that the VM has not had yet
+	pending []string // disks that the VM does not have yet
 }
 
 // A state of a Snapshot.
@@ -49,31 +49,31 @@ type state int
 
 const (
 	waiting  state = iota // Its task has not begun.
-	begun                 // Its task runs.
+	begun                 // Its task is running.
 	taken                 // It is ready to use.
-	unseen                // It was taken, and cannot be seen now.
-	gone                  // It is not there any more.
-	stuck                 // It was left half-way, or another one has its name, which only a person can clear up.
+	unseen                // It was taken, and cannot be read now.
+	gone                  // It no longer exists.
+	stuck                 // It is incomplete, or another snapshot has its name. A user has to resolve that.
 	deleting              // It is being removed.
 )
 
-// A snapshot that the policy has made.
+// A snapshot is a Snapshot that the policy has created.
 type snapshot struct {
 	name, machine string
-	run           time.Time // that it was made for
+	run           time.Time // for which it was created
 	at            time.Time // when it was taken
 	state         state
 	problem       string
-	offline       bool      // It waits for a node that cannot be asked, which may be another one than that of its VM.
+	offline       bool      // It waits for a node that cannot be asked. That may be another node than its VM's.
 	retained      bool      // It is not removed.
 	vm            string    // UUID of its VM, if that is known
-	since         time.Time // when it was created, or asked to be removed
+	since         time.Time // when it was created, or its removal was requested
 }
 
-// busy reports whether a task works on the snapshot, or may at any moment.
+// busy reports whether a task works on the snapshot, or may start at any moment.
 func (s *snapshot) busy() bool { return s.state == waiting || s.state == begun || s.state == deleting }
 
-// A view is all that decides about a policy.
+// A view holds everything that a decision about a policy depends on.
 type view struct {
 	now, created time.Time
 	spec         *v1alpha1.SnapshotPolicyParameters
@@ -81,34 +81,34 @@ type view struct {
 	status       *v1alpha1.SnapshotPolicyObservation
 	machines     []machine
 	snapshots    []*snapshot
-	goBack       map[string]bool   // Machines whose VMs go back to a snapshot: all theirs stay
+	goBack       map[string]bool   // Machines whose VMs are put back to a snapshot, so that all of theirs stay
 	offline      map[string]string // why the VMs of Machines cannot be reached
 	uuids        map[string]string // of the VMs of all Machines
 
-	// takes and removes are false if the management policies do not let it.
+	// takes and removes are false if the management policies forbid that.
 	takes, removes bool
 }
 
-// A plan is what follows from a view.
+// A plan is the result of a decision about a view.
 type plan struct {
 	*view
 
 	next     v1alpha1.SnapshotPolicyObservation
 	entries  map[string]*v1alpha1.SnapshotPolicyMachineStatus
-	busy     map[string]bool      // Machines that something works on
-	apart    map[string]string    // why nothing can be done about Machines
+	busy     map[string]bool      // Machines that a task works on
+	apart    map[string]string    // why nothing can be done for Machines
 	newest   map[string]time.Time // runs of the newest snapshots of the Machines
 	pending  []string             // Machines without their snapshot of the run
-	free     int                  // so many tasks may begin
-	take     []string             // Machines
+	free     int                  // how many tasks may begin
+	take     []string             // Machines to take a snapshot of
 	remove   []*snapshot
-	surplus  []*snapshot // all that are to be removed, those of remove too
+	surplus  []*snapshot // all that are to be removed, including those in remove
 	problems []kind.Problem
 	events   []event.Event
 	wake     time.Time
 }
 
-// decide decides what is to be done now.
+// decide decides what to do now.
 func (v *view) decide() *plan {
 	p := &plan{view: v, busy: maps.Clone(v.goBack), newest: map[string]time.Time{}, next: v1alpha1.SnapshotPolicyObservation{
 		LastScheduleTime: v.status.LastScheduleTime, ScheduledUntil: v.status.ScheduledUntil,
@@ -128,7 +128,7 @@ func (v *view) decide() *plan {
 	return p
 }
 
-// know puts together what is known of each Machine.
+// know collects what is known of each Machine.
 func (p *plan) know() {
 	p.entries = map[string]*v1alpha1.SnapshotPolicyMachineStatus{}
 	selected := map[string]bool{}
@@ -147,7 +147,7 @@ func (p *plan) know() {
 		}
 		e.LastScheduleTime, e.AttemptTime, e.Attempts, e.RetryTime = before.LastScheduleTime, before.AttemptTime, before.Attempts, before.RetryTime
 		if timeOf(e.RetryTime).After(p.now.Add(longestRetry)) {
-			e.RetryTime = toTime(p.now) // It is of a clock that was ahead.
+			e.RetryTime = toTime(p.now) // It was set by a clock that was ahead.
 		}
 		if selected[e.Name] {
 			e.Message = before.Message
@@ -172,7 +172,7 @@ func (p *plan) entry(name string) *v1alpha1.SnapshotPolicyMachineStatus {
 	return p.entries[name]
 }
 
-// count counts a snapshot. One that is abandoned does not count as one of its run.
+// count counts a snapshot. An abandoned snapshot does not count as one of its run.
 func (p *plan) count(s *snapshot) {
 	e := p.entry(s.machine)
 	if s.run.After(timeOf(e.LastScheduleTime)) && (s.state != deleting || e.RetryTime == nil) {
@@ -201,8 +201,7 @@ func (p *plan) count(s *snapshot) {
 	}
 }
 
-// schedule begins the run that is due. The newest time that is known counts, whatever the
-// clock says: one that is set back has nothing taken again.
+// schedule begins the run that is due. The newest known time counts, whatever the clock shows, so that a clock that is set back does not repeat runs.
 func (p *plan) schedule() {
 	until := p.created
 	for _, t := range []*metav1.Time{p.next.ScheduledUntil, p.next.LastScheduleTime} {
@@ -242,10 +241,10 @@ func (p *plan) schedule() {
 
 func (p *plan) suspended() bool { return ptr.Deref(p.spec.Suspend, false) || !p.takes }
 
-// missedRuns tells of runs that are not made up for.
+// missedRuns reports runs that are not made up for.
 const missedRuns = "runs before that at %s were missed and are not made up for (%s): the provider did not run at their times, or could not begin them"
 
-// due begins a run, the last one of those that are due, or tells that it is missed.
+// due begins the last of the runs that are due, or reports that it was missed.
 func (p *plan) due(run time.Time, count int) {
 	if p.suspended() {
 		return
@@ -268,7 +267,7 @@ func (p *plan) due(run time.Time, count int) {
 	}
 }
 
-// deadline returns the deadline until which snapshots of a run may begin; zero for the next run.
+// deadline returns the time until which snapshots of a run may begin. It is zero if they may begin until the next run.
 func (p *plan) deadline(run time.Time) time.Time {
 	if p.spec.StartingDeadlineMinutes == nil {
 		return time.Time{}
@@ -276,8 +275,7 @@ func (p *plan) deadline(run time.Time) time.Time {
 	return run.Add(time.Duration(*p.spec.StartingDeadlineMinutes) * time.Minute)
 }
 
-// waitsFor returns the Machines that have no snapshot of the run that goes on. One that is
-// younger than the run is not part of it.
+// waitsFor returns the Machines that have no snapshot of the active run. A Machine that is younger than the run does not take part in it.
 func (p *plan) waitsFor() []machine {
 	run := timeOf(p.next.ActiveRun)
 	return slices.DeleteFunc(slices.Clone(p.machines), func(m machine) bool {
@@ -285,7 +283,7 @@ func (p *plan) waitsFor() []machine {
 	})
 }
 
-// miss ends the run that goes on, and tells which Machines have no snapshot of it.
+// miss ends the active run, and reports which Machines have no snapshot of it.
 func (p *plan) miss() {
 	missed := p.waitsFor()
 	if len(missed) == 0 {
@@ -299,7 +297,7 @@ func (p *plan) miss() {
 		"Machines without a snapshot of the run at %s: %d; status.atProvider.machineStatuses says why", stamp(p.next.ActiveRun.Time), len(missed))))
 }
 
-// close closes the run that goes on if nothing of it is left to do, or its time is over.
+// close ends the active run if nothing is left to do, or its deadline has passed.
 func (p *plan) close() {
 	if p.next.ActiveRun == nil {
 		return
@@ -319,9 +317,8 @@ func (p *plan) close() {
 	}
 }
 
-// abandon Snapshots whose task does not begin, so that they do not keep others waiting: nothing
-// was taken. Those of a run that goes on are tried again. Their age is that by the clock of the
-// provider, from which the API server's may differ.
+// abandon removes Snapshots whose task does not begin, so that others need not wait. Nothing was taken of them. Those of the active run are tried
+// again. Their age is measured by the clock of the provider, because the API server's may differ.
 func (p *plan) abandon() {
 	for _, s := range p.snapshots {
 		if s.state != waiting || !p.removes {
@@ -347,7 +344,7 @@ func (p *plan) abandon() {
 	}
 }
 
-// takeNext has snapshots taken of the Machines that wait, those first that failed least.
+// takeNext plans the snapshots of the Machines that wait, those with the fewest failures first.
 func (p *plan) takeNext() {
 	all := p.waitsFor()
 	slices.SortStableFunc(all, func(a, b machine) int {
@@ -378,7 +375,7 @@ func (p *plan) takeNext() {
 	p.next.Pending = int32(len(p.pending)) //nolint:gosec // There are not so many.
 }
 
-// until plans to do nothing until a time, unless something changes.
+// until plans the next reconcile at a time, unless something changes before.
 func (p *plan) until(t time.Time) {
 	if p.wake.IsZero() || t.Before(p.wake) {
 		p.wake = t
@@ -387,7 +384,7 @@ func (p *plan) until(t time.Time) {
 
 func (p *plan) tell(e event.Event) { p.events = append(p.events, e) }
 
-// timeOf returns a time that may be none, and toTime one that is not, in whole seconds.
+// timeOf returns a time, which is zero for nil, and toTime the reverse for a time that is not zero, in whole seconds.
 func timeOf(t *metav1.Time) time.Time {
 	if t == nil {
 		return time.Time{}

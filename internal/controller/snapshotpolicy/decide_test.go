@@ -31,7 +31,7 @@ import (
 
 func night(n int) time.Time { return time.Date(2026, 1, n, 1, 30, 0, 0, time.UTC) }
 
-// of makes a snapshot of a Machine for the run of a night.
+// of returns a snapshot of a Machine for the run of a night.
 func of(machine string, n int, s state) *snapshot {
 	return &snapshot{name: objectName("p", machine, night(n)), machine: machine, run: night(n), state: s, problem: "Locked: it is"}
 }
@@ -231,8 +231,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestDifference has the status name the snapshots that a retention removes, also where nothing may be removed or taken: that is how
-// a retention is tried.
+// TestDifference checks that the status names the snapshots that a retention removes, even if nothing may be removed or taken. That is how users try
+// a retention.
 func TestDifference(t *testing.T) {
 	nights := func(machine string, n int) []*snapshot {
 		var all []*snapshot
@@ -286,7 +286,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// viewOf two Machines at a time.
+// viewOf returns a view of two Machines at a time.
 func viewOf(t *testing.T, now time.Time, made []*snapshot) *view {
 	t.Helper()
 	p := newPlay(t, 0, nightly())
@@ -316,19 +316,19 @@ func checkTold(t *testing.T, reason, problem string, events []string, plan *plan
 	}
 }
 
-// attempted has the Snapshot of Machine a be made when its run began.
+// attempted makes the Snapshot of Machine a begin with its run.
 func attempted(v *view) {
 	v.status.MachineStatuses = []v1alpha1.SnapshotPolicyMachineStatus{{Name: "a", AttemptTime: metaTime(night(1)), LastScheduleTime: metaTime(night(1))}}
 }
 
-// running has the run of a night go on.
+// running makes the run of a night active.
 func running(n int) func(*view) {
 	return func(v *view) {
 		v.status.ActiveRun, v.status.LastScheduleTime, v.status.ScheduledUntil = metaTime(night(n)), metaTime(night(n)), metaTime(night(n))
 	}
 }
 
-// kept has so many kept, when the run of a night is over.
+// kept makes the retention keep a number of snapshots after the run of a night.
 func kept(last int32, n int) func(*view) {
 	return func(v *view) {
 		v.status.LastScheduleTime = metaTime(night(n))
@@ -336,20 +336,20 @@ func kept(last int32, n int) func(*view) {
 	}
 }
 
-// lastRun has the run of a night be over, of which all are known.
+// lastRun makes the run of a night the last one, which is complete.
 func lastRun(n int) func(*view) {
 	return func(v *view) {
 		v.status.LastScheduleTime, v.status.ScheduledUntil = metaTime(night(n)), metaTime(night(n))
 	}
 }
 
-// former is a snapshot of a VM that a Machine had before.
+// former returns a snapshot of a VM that a Machine had before.
 func former(s *snapshot) *snapshot {
 	s.vm = "old"
 	return s
 }
 
-// offline is a snapshot that waits for a node.
+// offline returns a snapshot that waits for a node.
 func offline(s *snapshot) *snapshot {
 	s.offline = true
 	return s
@@ -365,7 +365,7 @@ func retained(s *snapshot) *snapshot {
 	return s
 }
 
-// Machines that failed wait longer each time, and let others go first.
+// TestRetry checks that Machines that failed wait longer each time, and let others go first.
 func TestRetry(t *testing.T) {
 	p := newPlay(t, 2, nightly())
 	p.spec.MaxConcurrent = ptr.To(int32(1))

@@ -29,9 +29,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// finish finishes a policy that is deleted: its Snapshots are removed first, so many at a time as it takes.
-// Those that are retained stay, and so do all if the policy keeps them, or if it is deleted only
-// because its definition is: they become nobody's, because what has an owner goes with it.
+// finish completes the deletion of a policy. Its Snapshots are removed first, as many at a time as the policy allows. Snapshots that are retained
+// stay. All Snapshots stay if the policy keeps them, or if it is deleted only because its definition is. Their owner reference is removed, because
+// Kubernetes would otherwise delete them with their owner.
 func (r *reconciler) finish(ctx context.Context, p Policy) (reconcile.Result, error) {
 	keeps := keepsAll(p) || r.DeletedWithCRD(ctx, p) != nil
 	all, err := r.snapshots(ctx, p)
@@ -76,8 +76,8 @@ func (r *reconciler) finish(ctx context.Context, p Policy) (reconcile.Result, er
 	return reconcile.Result{RequeueAfter: r.Interval(p)}, r.removeSome(ctx, p, all, free)
 }
 
-// apart returns the Snapshots that wait for nodes, or whose VMs cannot be reached: they take no places of others. One that was not begun may go all the
-// same.
+// apart returns the Snapshots that wait for nodes, or whose VMs cannot be reached. They do not count towards the limit. A Snapshot that was not begun
+// may be deleted anyway.
 func (r *reconciler) apart(ctx context.Context, p Policy, all []Snapshot) (map[string]bool, error) {
 	v := &view{}
 	if _, err := r.allMachines(ctx, p, v); err != nil {
@@ -110,9 +110,9 @@ func (r *reconciler) removeSome(ctx context.Context, p Policy, all []Snapshot, f
 	return nil
 }
 
-// release releases a Snapshot: it has no owner any more.
+// release removes the policy as an owner of a Snapshot.
 func (r *reconciler) release(ctx context.Context, p Policy, s Snapshot) error {
-	after, ok := s.DeepCopyObject().(Snapshot) // It may be that of the cache.
+	after, ok := s.DeepCopyObject().(Snapshot) // The object may belong to the cache.
 	if !ok {
 		return errors.Errorf("cannot copy a %T", s)
 	}

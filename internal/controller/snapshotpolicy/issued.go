@@ -25,16 +25,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
-// issued is what was done for each policy of which the cache does not know yet: with a cache that
-// is behind, more would be begun than is allowed.
+// issued records the changes for each policy that the cache does not show yet. Otherwise, an outdated cache would lead to more tasks than allowed.
 type issued struct {
 	policies objectstate.Store[changes]
 }
 
-// changes are the Snapshots that were created and deleted.
+// changes has the Snapshots that were created and deleted.
 type changes struct{ created, deleted map[string]bool }
 
-// begin reports whether nothing is known of the policy yet.
+// begin starts to record changes for the policy, and reports whether there was no record of it yet.
 func (i *issued) begin(p Policy) bool {
 	i.policies.Lock()
 	defer i.policies.Unlock()
@@ -45,14 +44,14 @@ func (i *issued) begin(p Policy) bool {
 	return true
 }
 
-// forget forgets what was done for the policy.
+// forget removes the record of the policy.
 func (i *issued) forget(p Policy) {
 	i.policies.Lock()
 	defer i.policies.Unlock()
 	i.policies.Delete(p)
 }
 
-// of calls a function with what was done for the policy, if anything was.
+// of calls a function with the changes recorded for the policy, if there are any.
 func (i *issued) of(p Policy, change func(*changes)) {
 	i.policies.Lock()
 	defer i.policies.Unlock()
@@ -80,8 +79,7 @@ func (i *issued) see(p Policy, s resource.Managed) {
 	})
 }
 
-// unseen are the Snapshots that were created and that the cache does not have. What is deleted and
-// not in the cache any more is over.
+// unseen returns the Snapshots that were created and that the cache does not have. It drops deleted ones that are no longer in the cache.
 func (i *issued) unseen(p Policy, there map[string]bool) (names []string) {
 	i.of(p, func(c *changes) {
 		for name := range c.deleted {

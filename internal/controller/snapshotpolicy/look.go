@@ -37,7 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
-// view returns a view of all that decides about a policy.
+// view returns a view with everything that a decision about a policy depends on.
 func (r *reconciler) view(ctx context.Context, p Policy) (*view, error) {
 	s, err := scheduleOf(p)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *reconciler) view(ctx context.Context, p Policy) (*view, error) {
 	return v, nil
 }
 
-// machines returns the machines that the policy selects, by name, and what is known of all.
+// machines returns the machines that the policy selects, by name, and stores what is known of all Machines in the view.
 func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 	selector, err := metav1.LabelSelectorAsSelector(&p.Parameters().MachineSelector)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 	return nil
 }
 
-// allMachines returns the Machines of the policy's namespace, and notes which go back to a snapshot, and whose nodes are offline.
+// allMachines returns the Machines of the policy's namespace, and records which of them are rolled back, and whose nodes are offline.
 func (r *reconciler) allMachines(ctx context.Context, p Policy, v *view) ([]Machine, error) {
 	list, err := listed(ctx, r.Client, r.kinds.Machine.List, p, labels.Everything())
 	if err != nil {
@@ -112,8 +112,7 @@ func (r *reconciler) allMachines(ctx context.Context, p Policy, v *view) ([]Mach
 	return all, nil
 }
 
-// rollsBack reports whether the VM of a Machine goes back to a snapshot or to a backup, or is asked to: its snapshots are to
-// stay then.
+// rollsBack reports whether the VM of a Machine is being put back to a snapshot or a backup, or is to be. Its snapshots must then stay.
 func rollsBack(m Machine) bool {
 	o, p := m.Observation(), m.Parameters()
 	back, restore := p.Rollback, p.RestoreInPlace
@@ -122,7 +121,7 @@ func rollsBack(m Machine) bool {
 		restore != nil && (o.RestoreInPlace == nil || o.RestoreInPlace.Token != restore.Token || !o.RestoreInPlace.State.Final())
 }
 
-// snapshots returns the snapshots that the policy has made: those of the cache, and those that it does not have yet.
+// snapshots returns the Snapshots that the policy has created: those in the cache, and those that are not there yet.
 func (r *reconciler) snapshots(ctx context.Context, p Policy) ([]Snapshot, error) {
 	made := labels.SelectorFromSet(labels.Set{labelPolicy: labelOf(p.GetName())})
 	if r.issued.begin(p) {
@@ -156,7 +155,7 @@ func (r *reconciler) snapshots(ctx context.Context, p Policy) ([]Snapshot, error
 	return ours(p, list), nil
 }
 
-// live reads a Snapshot that the cache does not have; nil if there is none.
+// live reads a Snapshot that the cache does not have. It returns nil if there is none.
 func (r *reconciler) live(ctx context.Context, p Policy, name string) (Snapshot, error) {
 	s, ok := r.kinds.Snapshot.Object.DeepCopyObject().(Snapshot)
 	if !ok {
@@ -170,7 +169,7 @@ func (r *reconciler) live(ctx context.Context, p Policy, name string) (Snapshot,
 	return s, errors.Wrapf(err, "cannot get Snapshot %q", name)
 }
 
-// ours are the Snapshots that the policy has made, by name.
+// ours returns the Snapshots that the policy has created.
 func ours(p Policy, list []resource.Managed) []Snapshot {
 	var all []Snapshot
 	for _, mg := range list {
@@ -186,8 +185,7 @@ func ours(p Policy, list []resource.Managed) []Snapshot {
 	return all
 }
 
-// listed are the resources of a kind that are in the namespace of the policy. They may be those
-// of the cache, and must only be read.
+// listed returns the resources of a kind in the namespace of the policy. They may belong to the cache, and must not be changed.
 func listed(ctx context.Context, from client.Reader, empty resource.ManagedList, p Policy, s labels.Selector) ([]resource.Managed, error) {
 	return kind.ListCached(ctx, from, empty, client.InNamespace(p.GetNamespace()), client.MatchingLabelsSelector{Selector: s})
 }
@@ -196,7 +194,7 @@ func isRetained(s Snapshot) bool {
 	return ptr.Deref(s.Parameters().RemovalPolicy, v1alpha1.SnapshotDelete) == v1alpha1.SnapshotRetain
 }
 
-// seen is what a Snapshot is to the policy.
+// seen returns what the policy needs to know of a Snapshot.
 func (r *reconciler) seen(p Policy, s Snapshot) *snapshot {
 	run, _ := runOf(p, s)
 	found := &snapshot{
@@ -218,14 +216,14 @@ func (r *reconciler) seen(p Policy, s Snapshot) *snapshot {
 	return found
 }
 
-// Reasons for which a Snapshot is not Ready, as its controller has them.
+// Reasons for which a Snapshot is not Ready, as its controller sets them.
 const (
 	reasonGone       xpv2.ConditionReason = "Gone"
 	reasonCreating   xpv2.ConditionReason = "Creating"
 	reasonIncomplete xpv2.ConditionReason = "Incomplete"
 )
 
-// stateOf returns the state of a Snapshot. No task works on one that has a time, or a name in PVE: it was taken.
+// stateOf returns the state of a Snapshot. One that has a time, or a name in PVE, was taken, and no task works on it.
 func stateOf(s Snapshot) state {
 	reason := s.GetCondition(xpv2.TypeReady).Reason
 	timed, hasName := s.Observation().Time != nil, meta.GetExternalName(s) != ""
@@ -241,7 +239,7 @@ func stateOf(s Snapshot) state {
 	case reason == reasonCreating:
 		return begun
 	case timed && reason != target.ReasonNodeOffline && reason != xpv2.ReasonUnavailable:
-		return stuck // Another one has its name, for example.
+		return stuck // For example, another snapshot has its name.
 	case timed || hasName:
 		return unseen
 	}

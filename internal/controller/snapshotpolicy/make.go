@@ -34,10 +34,10 @@ import (
 )
 
 const (
-	// labelPolicy has the name of the policy that has made a Snapshot.
+	// labelPolicy has the name of the policy that has created a Snapshot.
 	labelPolicy = "proxmox.vitistack.io/snapshot-policy"
 
-	// annotationRun has the time of the run that a Snapshot was made for.
+	// annotationRun has the time of the run for which a Snapshot was created.
 	annotationRun = "proxmox.vitistack.io/scheduled-time"
 )
 
@@ -56,7 +56,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])[:hashDigits]
 }
 
-// cut cuts a name to a length, with a hash of the whole in place of its end.
+// cut shortens a name to a length, and replaces its end by a hash of the whole name.
 func cut(name string, length int) string {
 	if len(name) <= length {
 		return name
@@ -64,15 +64,14 @@ func cut(name string, length int) string {
 	return strings.TrimRight(name[:length-hashDigits-1], "-.") + "-" + hashOf(name)
 }
 
-// objectName returns the name of the object for the Snapshot of a Machine for a run: policy, machine and time, and a hash of the
-// first two, which a hyphen in their names could make ambiguous.
+// objectName returns the name of the object for the Snapshot of a Machine for a run: policy, machine and time, and a hash of the first two, which a
+// hyphen in their names could make ambiguous.
 func objectName(policy, machine string, run time.Time) string {
 	end := "-" + run.UTC().Format(runLayout) + "-" + hashOf(policy+"/"+machine)
 	return strings.TrimRight(cut(policy+"-"+machine, longestObject-len(end)), "-.") + end
 }
 
-// snapshotName is the name of the snapshot in PVE: policy and time. A VM belongs to one Machine,
-// so that it needs no more.
+// snapshotName returns the name of the snapshot in PVE, which consists of policy and time. That is sufficient, because a VM belongs to one Machine.
 func snapshotName(policy string, run time.Time) string {
 	name, end := reNotNamed.ReplaceAllString(policy, "-"), "-"+run.UTC().Format(runLayout)
 	if name != policy {
@@ -86,7 +85,7 @@ func snapshotName(policy string, run time.Time) string {
 
 func labelOf(policy string) string { return cut(policy, longestLabel) }
 
-// snapshotOf makes the Snapshot of a Machine for a run.
+// snapshotOf returns the Snapshot of a Machine for a run.
 func (r *reconciler) snapshotOf(p Policy, m Machine, run time.Time) (Snapshot, error) {
 	s, ok := r.kinds.Snapshot.Object.DeepCopyObject().(Snapshot)
 	if !ok {
@@ -97,7 +96,7 @@ func (r *reconciler) snapshotOf(p Policy, m Machine, run time.Time) (Snapshot, e
 	labels := r.labels(p)
 	labels[labelPolicy] = labelOf(p.GetName())
 	if of := p.GetLabels()[tenancy.LabelClaimNamespace]; of != "" {
-		labels[tenancy.LabelClaimNamespace] = of // The tenant is that of the policy.
+		labels[tenancy.LabelClaimNamespace] = of // The tenant is the policy's.
 	}
 	s.SetLabels(labels)
 	s.SetAnnotations(map[string]string{annotationRun: run.UTC().Format(time.RFC3339)})
@@ -110,7 +109,7 @@ func (r *reconciler) snapshotOf(p Policy, m Machine, run time.Time) (Snapshot, e
 	return s, nil
 }
 
-// fill fills the parameters from the template. Only a VM that runs has memory.
+// fill sets the parameters from the template. Only a running VM has memory.
 func fill(to *v1alpha1.SnapshotParameters, p Policy, m Machine, run time.Time) {
 	to.Machine, to.Name = ptr.To(m.GetName()), ptr.To(snapshotName(p.GetName(), run))
 	t := p.Parameters().SnapshotTemplate
@@ -123,8 +122,7 @@ func fill(to *v1alpha1.SnapshotParameters, p Policy, m Machine, run time.Time) {
 	}
 }
 
-// runOf returns the run that a Snapshot was made for; none if it is not as this policy makes
-// them.
+// runOf returns the run for which a Snapshot was created. It returns none if this policy would not have created it in that form.
 func runOf(p Policy, s Snapshot) (time.Time, bool) {
 	controller := metav1.GetControllerOf(s)
 	run, err := time.Parse(time.RFC3339, s.GetAnnotations()[annotationRun])
@@ -152,7 +150,7 @@ func allows(p Policy, action string) bool {
 	return false
 }
 
-// keepsAll reports whether the end of a policy leaves its Snapshots.
+// keepsAll reports whether the Snapshots stay when the policy is deleted.
 func keepsAll(p Policy) bool {
 	if o, ok := p.(resource.Orphanable); ok && o.GetDeletionPolicy() == "Orphan" {
 		return true

@@ -65,7 +65,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestTenantOfSnapshots has Snapshots of a cluster-scoped policy be of its tenant, whatever tells that.
+// TestTenantOfSnapshots checks that Snapshots of a cluster-scoped policy belong to its tenant, however that is determined.
 func TestTenantOfSnapshots(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		pc := &cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "site"}}
@@ -85,7 +85,7 @@ func TestTenantOfSnapshots(t *testing.T) {
 		}
 		want := map[string]string{labelPolicy: "nightly", "team": "a", "stage": "test", tenancy.LabelClaimNamespace: "team-a"}
 		if l.policy.GetNamespace() != "" {
-			want = map[string]string{labelPolicy: "nightly", tenancy.LabelClaimNamespace: "team-a"} // Its namespace tells.
+			want = map[string]string{labelPolicy: "nightly", tenancy.LabelClaimNamespace: "team-a"} // It is determined by its namespace.
 		}
 		if diff := cmp.Diff(want, all[0].GetLabels()); diff != "" {
 			l.Errorf("-want, +got:\n%s", diff)

@@ -26,8 +26,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// reach finds the Machines whose VMs cannot be reached, or that a task may work on whose node is gone. Nothing is taken or removed of them, and their
-// Snapshots take no places, whatever was begun: it may go on only when a node is back. A snapshot of a former VM says nothing about the present one.
+// reach finds the Machines whose VMs cannot be reached, or that a task on a node that is gone may work on. Nothing is taken or removed for them.
+// Their Snapshots do not count towards the limit, whatever was begun, because their tasks may only continue when a node is back. A snapshot of a
+// former VM does not affect the present one.
 func (p *plan) reach() {
 	p.apart = map[string]string{}
 	maps.Copy(p.apart, p.offline)
@@ -41,7 +42,8 @@ func (p *plan) reach() {
 	}
 }
 
-// heldUp says which Snapshots have had all places for long; empty if a place was given lately. That others have their turn first is no fault.
+// heldUp names the Snapshots that have used up the limit for long. It is empty if a snapshot could be started lately. A Machine that waits for its
+// turn is not a problem.
 func (p *plan) heldUp() string {
 	var held []string
 	for _, s := range p.snapshots {
@@ -63,5 +65,5 @@ func (p *plan) heldUp() string {
 	return fmt.Sprintf("all places of maxConcurrent, %d, are taken since more than an hour: see the Snapshots %s", p.places(), text)
 }
 
-// places is how many snapshots are taken or removed at a time.
+// places returns how many snapshots are taken or removed at the same time.
 func (p *plan) places() int { return int(ptr.Deref(p.spec.MaxConcurrent, defaultConcurrent)) }

@@ -14,18 +14,16 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package snapshotpolicy takes snapshots of Machines on schedules, and removes those that are
-// not kept.
+// Package snapshotpolicy takes snapshots of Machines on schedules, and removes those that are not kept.
 //
-// It has a reconciler of its own in place of the managed one with an external client: a policy
-// stands for nothing in Proxmox VE. What it makes and removes are Snapshots, resources of
-// Kubernetes with a controller of their own, and its record is its status, which has to be
-// written before it acts, not after. To learn how, read:
+// It has its own reconciler instead of the managed one with an external client, because a policy stands for nothing in Proxmox VE. A policy creates
+// and removes Snapshots, which are Kubernetes resources with a separate controller. Its record is its status, which must be written before it acts,
+// not after. The files are:
 //
-//   - reconcile.go: the cycle; look.go: what there is, issued.go: what the cache does not know
-//     of yet, and finish.go: how a policy ends.
-//   - decide.go: runs and what they take, and prune.go: what is removed, without asking anybody.
-//   - make.go: the names of Snapshots, and what they are like.
+//   - reconcile.go: the cycle; look.go: the current state; issued.go: changes that the cache
+//     does not show yet; and finish.go: the end of a policy.
+//   - decide.go: runs and their snapshots, and prune.go: what is removed, without any request.
+//   - make.go: the names and the contents of Snapshots.
 //   - show.go: conditions and events.
 package snapshotpolicy
 
@@ -56,7 +54,7 @@ type Snapshot interface {
 	Observation() *v1alpha1.SnapshotObservation
 }
 
-// A Machine of either scope, as far as a policy looks at it.
+// A Machine of either scope, reduced to what a policy needs.
 type Machine interface {
 	resource.Managed
 
@@ -64,7 +62,7 @@ type Machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// Kinds are what a controller of policies has to know.
+// Kinds are the kinds that a controller of policies needs.
 type Kinds struct {
 	// Identity of the policies of one scope.
 	kind.Identity
@@ -91,17 +89,15 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 const finalizer = "finalizer.managedresource.crossplane.io"
 
 const (
-	// defaultConcurrent is how many snapshots are taken or removed at a time.
+	// defaultConcurrent is how many snapshots are taken or removed at the same time.
 	defaultConcurrent = 4
 
-	// beginTimeout is how long a Snapshot may wait for the start of its task, before another
-	// Machine gets its place.
+	// beginTimeout is how long a Snapshot may wait for the start of its task, before another Machine takes its place.
 	beginTimeout = 2 * time.Minute
 
-	// firstRetry is how long a Machine waits for another attempt after the first one, and
-	// longestRetry how long at most.
+	// firstRetry is the delay before the second attempt for a Machine, and longestRetry the maximum delay.
 	firstRetry, longestRetry = beginTimeout, time.Hour
 
-	// tolerance is by how much a clock may be behind the last run: clocks are adjusted.
+	// tolerance is how far a clock may be behind the last run, because clocks are adjusted.
 	tolerance = time.Minute
 )

@@ -28,9 +28,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/retention"
 )
 
-// prune removes what is not kept, of each Machine one at a time, and none of a Machine that
-// something works on, or whose VM cannot be reached: how many there are is not known then.
-// What is kept depends on the times of the runs alone, not on the clock.
+// prune removes snapshots that are not to be kept, one at a time for each Machine. It skips a Machine that a task works on, or whose VM cannot be
+// reached, because the number of its snapshots is then unknown. Which snapshots are kept depends only on the times of the runs, not on the clock.
 func (p *plan) prune() {
 	if ptr.Deref(p.spec.Suspend, false) {
 		return
@@ -55,7 +54,7 @@ func (p *plan) prune() {
 	}
 }
 
-// surplusOf returns the snapshots of a Machine that are not kept, and those that are not there.
+// surplusOf returns the snapshots of a Machine that are not kept, and those that no longer exist.
 func (p *plan) surplusOf(all []*snapshot, rules retention.Rules) []*snapshot {
 	var times []time.Time
 	for _, s := range all {
@@ -71,7 +70,7 @@ func (p *plan) surplusOf(all []*snapshot, rules retention.Rules) []*snapshot {
 	return surplus
 }
 
-// rulesOf returns the rules of a retention; none keep all.
+// rulesOf returns the rules of a retention. Without any, all snapshots are kept.
 func rulesOf(r *v1alpha1.SnapshotRetention) retention.Rules {
 	if r == nil {
 		return retention.Rules{}

@@ -36,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/schedule"
 )
 
-// A reconciler of policies.
+// A reconciler reconciles policies.
 type reconciler struct {
 	kind.Parts
 
@@ -46,12 +46,11 @@ type reconciler struct {
 	finalizer resource.Finalizer
 	issued    *issued
 
-	// sameTenant makes what reports whether a policy may know of a Machine. Nil has it know of all.
+	// sameTenant returns a function that reports whether a policy may refer to a Machine. With nil, it may refer to all of them.
 	sameTenant func(context.Context) connect.SameTenantFunc
 }
 
-// Reconcile reconciles a policy: look, decide, write the status, act. Nothing is begun of which the status
-// does not tell already.
+// Reconcile reconciles a policy: it reads the state, decides, writes the status, and acts. Nothing is begun before the status shows it.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	p, ok := r.kinds.Object.DeepCopyObject().(Policy)
 	if !ok {
@@ -66,7 +65,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	result, err := r.cycle(ctx, p)
 	if kerrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: time.Second}, nil // Something has changed, or the cache is behind.
+		return reconcile.Result{RequeueAfter: time.Second}, nil // Something has changed, or the cache is outdated.
 	}
 	return result, r.report(ctx, p, err)
 }
@@ -93,7 +92,7 @@ func (r *reconciler) cycle(ctx context.Context, p Policy) (reconcile.Result, err
 	return reconcile.Result{RequeueAfter: r.after(p, plan.wake)}, r.act(ctx, p, plan)
 }
 
-// after returns after how long the policy is looked at again: it notices that a clock was set by its interval.
+// after returns the delay before the policy is reconciled again. It is at most the poll interval, so that a changed clock is noticed.
 func (r *reconciler) after(p Policy, wake time.Time) time.Duration {
 	d := r.Interval(p)
 	if !wake.IsZero() {
@@ -102,7 +101,7 @@ func (r *reconciler) after(p Policy, wake time.Time) time.Duration {
 	return d
 }
 
-// act carries out a plan. What fails does not keep the rest from being done.
+// act carries out a plan. A failed step does not prevent the remaining ones.
 func (r *reconciler) act(ctx context.Context, p Policy, plan *plan) error {
 	var failed []error
 	for _, s := range plan.remove {
@@ -115,7 +114,7 @@ func (r *reconciler) act(ctx context.Context, p Policy, plan *plan) error {
 	return errors.Join(failed...)
 }
 
-// take has a Snapshot of a Machine made. One that is there was made before.
+// take creates a Snapshot of a Machine. One that exists was created before.
 func (r *reconciler) take(ctx context.Context, p Policy, machine string, run time.Time) error {
 	m, ok := r.kinds.Machine.Object.DeepCopyObject().(Machine)
 	if !ok {
@@ -143,7 +142,7 @@ func (r *reconciler) take(ctx context.Context, p Policy, machine string, run tim
 	return nil
 }
 
-// claim claims a Snapshot that is there already, and that the cache does not have.
+// claim claims a Snapshot that exists already, and that the cache does not have.
 func (r *reconciler) claim(ctx context.Context, p Policy, s Snapshot) error {
 	if err := r.Direct.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil {
 		return errors.Wrapf(client.IgnoreNotFound(err), "cannot get Snapshot %q", s.GetName())
@@ -155,7 +154,7 @@ func (r *reconciler) claim(ctx context.Context, p Policy, s Snapshot) error {
 	return nil
 }
 
-// remove removes a Snapshot as it was seen: one that has changed since is looked at again.
+// remove removes a Snapshot in the version that was seen. One that has changed since is read again.
 func (r *reconciler) remove(ctx context.Context, p Policy, name string) error {
 	s, ok := r.kinds.Snapshot.Object.DeepCopyObject().(Snapshot)
 	if !ok {
@@ -212,7 +211,7 @@ func (r *reconciler) report(ctx context.Context, p Policy, err error) error {
 	return err
 }
 
-// An invalidError is a spec that no run follows from.
+// An invalidError is a spec from which no run can be computed.
 type invalidError struct{ error }
 
 func (e invalidError) Unwrap() error { return e.error }

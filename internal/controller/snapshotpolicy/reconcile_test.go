@@ -65,15 +65,15 @@ type lab struct {
 	provider *reconciler
 	now      time.Time
 
-	// stale has the cache of the provider lag behind: it has the Snapshots of its last sync.
+	// stale makes the cache of the provider lag behind: it has the Snapshots of its last sync.
 	stale  bool
 	cached client.ObjectList
 
-	writes, fatal int            // of the provider, and that at which it is killed
-	created       map[string]int // Snapshots, by name
-	most          int            // Snapshots that were busy at a time
-	refused       error          // of deletions
-	faults        []error        // as they were told, nil where a reconcile has ended without
+	writes, fatal int            // writes of the provider, and the one at which it is killed
+	created       map[string]int // number of creations of Snapshots, by name
+	most          int            // maximum number of Snapshots that were busy at the same time
+	refused       error          // error of deletions
+	faults        []error        // as reported, with nil for a reconcile without an error
 	withCRD       error
 }
 
@@ -118,7 +118,7 @@ func newLab(t *testing.T, s kind.Scope, machines int) *lab {
 	return l
 }
 
-// object of a kind of the scope, which is older than all runs.
+// object returns an object of a kind of the scope, which is older than all runs.
 func (l *lab) object(kind, name string) client.Object {
 	l.Helper()
 	o, ok := l.scope.Identity(kind).Object.DeepCopyObject().(client.Object)
@@ -159,7 +159,7 @@ func (l *lab) write(do func() error) error {
 	return do()
 }
 
-// restart the provider: it forgets all.
+// restart restarts the provider, which loses its memory.
 func (l *lab) restart() {
 	funcs := interceptor.Funcs{
 		List: l.list,
@@ -200,7 +200,7 @@ func (l *lab) restart() {
 	}
 }
 
-// create as the API server does.
+// create creates an object as the API server does.
 func (l *lab) create(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 	o.SetCreationTimestamp(metav1.NewTime(l.now))
 	o.SetUID(types.UID("made-" + o.GetName()))
@@ -211,7 +211,7 @@ func (l *lab) create(ctx context.Context, c client.WithWatch, o client.Object, o
 	return err
 }
 
-// list from the cache.
+// list lists from the cache.
 func (l *lab) list(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 	if !l.stale || fmt.Sprintf("%T", list) != fmt.Sprintf("%T", l.cached) {
 		return c.List(ctx, list, opts...)
@@ -227,7 +227,7 @@ func (l *lab) list(ctx context.Context, c client.WithWatch, list client.ObjectLi
 	return nil
 }
 
-// sync the cache.
+// sync updates the cache.
 func (l *lab) sync() {
 	list, ok := l.scope.Identity("Snapshot").List.DeepCopyObject().(client.ObjectList)
 	if !ok {
@@ -237,7 +237,7 @@ func (l *lab) sync() {
 	l.cached = list
 }
 
-// reconcile the policy once, and read it again.
+// reconcile reconciles the policy once, and reads it again.
 func (l *lab) reconcile() error {
 	l.Helper()
 	_, err := l.provider.Reconcile(l.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(l.policy)})
@@ -246,12 +246,12 @@ func (l *lab) reconcile() error {
 		l.Fatal(got)
 	}
 	if got != nil {
-		l.policy.SetFinalizers(nil) // It is gone.
+		l.policy.SetFinalizers(nil) // It was deleted.
 	}
 	return err
 }
 
-// snapshots that there are.
+// snapshots returns the existing Snapshots.
 func (l *lab) snapshots() []Snapshot {
 	l.Helper()
 	list, ok := l.scope.Identity("Snapshot").List.DeepCopyObject().(resource.ManagedList)
@@ -268,7 +268,7 @@ func (l *lab) snapshots() []Snapshot {
 	return all
 }
 
-// work is what the controller of Snapshots does, a step at a time.
+// work does a step of what the controller of Snapshots does.
 func (l *lab) work() {
 	l.Helper()
 	busy := 0
@@ -296,7 +296,7 @@ func (l *lab) work() {
 	l.most = max(l.most, busy)
 }
 
-// rest until nothing is left to do, for so many steps.
+// rest reconciles and works for a number of steps, until nothing is left to do.
 func (l *lab) rest(steps int) {
 	l.Helper()
 	for range steps {
@@ -333,7 +333,7 @@ func (l *lab) makes(names ...string) {
 	}
 }
 
-// Three nights of three Machines, of which two are kept.
+// TestNights takes snapshots of three Machines on three nights, two of which are kept.
 func TestNights(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		var want []string
@@ -363,7 +363,7 @@ func TestNights(t *testing.T) {
 	})
 }
 
-// Machines of other tenants are not the policy's, whatever their labels.
+// TestMachinesOfOthers checks that a policy does not select Machines of other tenants, whatever their labels.
 func TestMachinesOfOthers(t *testing.T) {
 	l := newLab(t, configtest.Scopes()["Cluster"], 3)
 	l.provider.sameTenant = func(context.Context) connect.SameTenantFunc {
@@ -379,7 +379,7 @@ func TestMachinesOfOthers(t *testing.T) {
 	}
 }
 
-// A provider that is killed at any write takes each snapshot once.
+// TestPolicyKilled checks that a provider that is killed at any write takes each snapshot once.
 func TestPolicyKilled(t *testing.T) {
 	for fatal := 1; ; fatal++ {
 		l := newLab(t, configtest.Scopes()["Namespaced"], 2)
@@ -408,7 +408,7 @@ func TestPolicyKilled(t *testing.T) {
 	}
 }
 
-// A cache that is behind lets no more begin than are allowed.
+// TestPolicyBehind checks that an outdated cache does not lead to more tasks than allowed.
 func TestPolicyBehind(t *testing.T) {
 	l := newLab(t, configtest.Scopes()["Namespaced"], 40)
 	l.stale = true
@@ -429,7 +429,8 @@ func TestPolicyBehind(t *testing.T) {
 	}
 }
 
-// What was removed by hand is not made again, and what is not as the policy made it is left alone.
+// TestByHand checks that a manually removed Snapshot is not created again, and that one that the policy would not have created in that form is left
+// alone.
 func TestByHand(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.rest(20)
@@ -457,8 +458,8 @@ func TestByHand(t *testing.T) {
 	})
 }
 
-// A Snapshot that somebody has made by the name that the policy would give one is told, and left alone whatever comes: the
-// retention, and the end of the policy. The other Machines get theirs.
+// TestNameTaken checks that a Snapshot that a user has created with the name that the policy would use is reported, and left alone by the retention
+// and by the end of the policy. The other Machines get theirs.
 func TestNameTaken(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		theirs, ok := l.object("Snapshot", objectName("nightly", "m000", night(1))).(Snapshot)
@@ -494,7 +495,7 @@ func TestNameTaken(t *testing.T) {
 	})
 }
 
-// The end of a policy removes what it has made, unless that is to stay.
+// TestEnd checks that a deleted policy removes the Snapshots that it has created, unless they are to stay.
 func TestEnd(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -537,7 +538,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestEndOffline has a policy that is deleted remove what it can while a node is offline.
+// TestEndOffline checks that a deleted policy removes what it can while a node is offline.
 func TestEndOffline(t *testing.T) {
 	const held = "example.org/offline"
 	everywhere(t, func(l *lab) {
@@ -565,8 +566,8 @@ func TestEndOffline(t *testing.T) {
 	})
 }
 
-// TestTaskOffline has a node go off with the task of a Snapshot while its VM is on another one: neither the Snapshot nor its removal, which waits for the
-// node, holds up other Machines.
+// TestTaskOffline takes a node offline with the task of a Snapshot while its VM is on another one, and checks that neither the Snapshot nor its
+// removal, which waits for the node, holds up other Machines.
 func TestTaskOffline(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.policy.Parameters().MaxConcurrent = ptr.To(int32(1))
@@ -605,14 +606,14 @@ func TestTaskOffline(t *testing.T) {
 	})
 }
 
-// waits has the conditions of a Snapshot tell what it waits for.
+// waits makes the conditions of a Snapshot report what it waits for.
 func (l *lab) waits(s Snapshot, conditions ...xpv2.Condition) {
 	l.Helper()
 	s.SetConditions(conditions...)
 	l.must(l.kube.Status().Update(l.Context(), s))
 }
 
-// offline has the node of a Machine be offline.
+// offline takes the node of a Machine offline.
 func (l *lab) offline(name string) {
 	l.Helper()
 	m, ok := l.object("Machine", name).(Machine)
@@ -624,7 +625,7 @@ func (l *lab) offline(name string) {
 	l.must(l.kube.Status().Update(l.Context(), m))
 }
 
-// retain one of the Snapshots.
+// retain retains one of the Snapshots.
 func (l *lab) retain() {
 	l.Helper()
 	s := l.snapshots()[1]
@@ -632,7 +633,7 @@ func (l *lab) retain() {
 	l.must(l.kube.Update(l.Context(), s))
 }
 
-// What cannot be done is told.
+// TestTold checks that what cannot be done is reported.
 func TestTold(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -692,7 +693,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// What was up to date no longer counts after an error.
+// TestUpToDateAfterError checks that UpToDate is no longer True after an error.
 func TestUpToDateAfterError(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		for range 12 {

@@ -27,7 +27,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 )
 
-// A policy of 200 Machines takes one snapshot of each, at most five at a time, though the provider is restarted meanwhile.
+// TestTwoHundredMachines checks that a policy of 200 Machines takes one snapshot of each, at most five at the same time, although the provider is
+// restarted meanwhile.
 func TestTwoHundredMachines(t *testing.T) {
 	l := newLab(t, configtest.Scopes()["Namespaced"], 200)
 	l.policy.Parameters().MaxConcurrent = ptr.To(int32(5))
@@ -49,8 +50,8 @@ func TestTwoHundredMachines(t *testing.T) {
 	}
 }
 
-// A year of a policy whose provider is restarted in every run, and is killed at a write in every tenth, leaves the snapshots that one leaves
-// which runs on.
+// TestYearOfRestarts checks that a provider that is restarted in every run, and killed at a write in every tenth run, leaves the same snapshots after
+// a year as one that is never restarted.
 func TestYearOfRestarts(t *testing.T) {
 	end := time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC)
 	calm := newPlay(t, 1, nightly())
@@ -59,7 +60,7 @@ func TestYearOfRestarts(t *testing.T) {
 	l.policy.Parameters().Retention = nightly().Retention
 	l.must(l.kube.Update(t.Context(), l.policy))
 	for n := 1; night(n).Before(end); n++ {
-		l.now = night(n).Add(time.Hour) // Also in summer it is due by then.
+		l.now = night(n).Add(time.Hour) // It is due at this time in summer too.
 		l.rest(2)
 		l.restart()
 		if n%10 == 0 {

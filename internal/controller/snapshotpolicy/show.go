@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
-// Reasons of the conditions of a policy, beside those that every kind has.
+// Reasons of the conditions of a policy, in addition to those of every kind.
 const (
 	reasonClockBehind     xpv2.ConditionReason = "ClockBehind"
 	reasonInvalidSchedule xpv2.ConditionReason = "InvalidSchedule"
@@ -51,7 +51,7 @@ const named = 5
 // different is how many Snapshots the difference names.
 const different = 50
 
-// conclude completes the plan with what the status shows: who has no snapshot, and what is yet to be done.
+// conclude adds to the plan what the status shows: the Machines without a snapshot, and the remaining work.
 func (p *plan) conclude() {
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(p.entries)) {
@@ -76,7 +76,7 @@ func (p *plan) conclude() {
 	p.next.Difference = p.difference()
 }
 
-// difference are the snapshots that are to be removed.
+// difference returns the snapshots that are to be removed.
 func (p *plan) difference() []v1alpha1.OptionDifference {
 	var all []v1alpha1.OptionDifference
 	for _, s := range p.surplus[:min(len(p.surplus), different)] {
@@ -85,7 +85,7 @@ func (p *plan) difference() []v1alpha1.OptionDifference {
 	return all
 }
 
-// unfinished is what is yet to be done.
+// unfinished returns the problems that describe the remaining work.
 func (p *plan) unfinished() []kind.Problem {
 	all := slices.Clone(p.problems)
 	if p.next.ActiveRun != nil {
@@ -104,7 +104,7 @@ func (p *plan) show(o Policy) {
 	conditions(o, kind.Ready(p.problems...), kind.UpToDate(nil, p.unfinished()...), xpv2.ReconcileSuccess())
 }
 
-// conditions sets the conditions of a policy as it is now.
+// conditions sets the conditions of a policy for its present generation.
 func conditions(o Policy, all ...xpv2.Condition) {
 	for _, c := range all {
 		o.SetConditions(c.WithObservedGeneration(o.GetGeneration()))

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/schedule"
 )
 
-// A play is a policy with its Machines, whose snapshots are taken and removed step by step.
+// A play is a policy with its Machines, whose snapshots are taken and removed in steps.
 type play struct {
 	*testing.T
 
@@ -43,11 +43,11 @@ type play struct {
 	snapshots    map[string]*snapshot
 	random       *rand.Rand
 
-	// refuses are Machines of which no snapshot begins.
+	// refuses has the Machines whose snapshots do not begin.
 	refuses map[string]bool
 
 	made    map[string]int // how often a snapshot was taken of a Machine for a run
-	most    int            // that were taken or removed at a time
+	most    int            // maximum number that were taken or removed at the same time
 	removed int
 }
 
@@ -56,7 +56,7 @@ func newPlay(t *testing.T, machines int, spec v1alpha1.SnapshotPolicyParameters)
 	configtest.Once(t)
 	p := &play{
 		T: t, spec: spec, snapshots: map[string]*snapshot{}, made: map[string]int{}, refuses: map[string]bool{},
-		random: rand.New(rand.NewPCG(15, 2)), // It is to be the same each time. With 15 the clock is ahead while a snapshot waits.
+		random: rand.New(rand.NewPCG(15, 2)), // The sequence must be the same each time. With 15, the clock is ahead while a snapshot waits.
 	}
 	p.created = time.Date(2026, 1, 1, 0, 30, 0, 0, time.UTC)
 	p.now = p.created
@@ -66,7 +66,7 @@ func newPlay(t *testing.T, machines int, spec v1alpha1.SnapshotPolicyParameters)
 	return p
 }
 
-// view of the play as it is.
+// view returns the view of the present state.
 func (p *play) view() *view {
 	p.Helper()
 	s, err := schedule.Parse(p.spec.Schedule, ptr.Deref(p.spec.TimeZone, ""))
@@ -80,10 +80,10 @@ func (p *play) view() *view {
 	return v
 }
 
-// step lets tasks go on, and the policy look and act once.
+// step lets tasks continue, and reconciles the policy once.
 func (p *play) step() *plan {
 	p.Helper()
-	for _, name := range slices.Sorted(maps.Keys(p.snapshots)) { // Their order decides which random numbers they get.
+	for _, name := range slices.Sorted(maps.Keys(p.snapshots)) { // Their order determines which random numbers they get.
 		p.progress(name, p.snapshots[name])
 	}
 	plan := p.view().decide()
@@ -107,7 +107,7 @@ func (p *play) step() *plan {
 	return plan
 }
 
-// take a snapshot, as its deterministic name lets it be taken once only.
+// take takes a snapshot. Its deterministic name ensures that it is taken only once.
 func (p *play) take(machine string, run time.Time) {
 	p.Helper()
 	name := objectName("p", machine, run)
@@ -117,7 +117,7 @@ func (p *play) take(machine string, run time.Time) {
 	p.snapshots[name] = &snapshot{name: name, machine: machine, run: run, problem: "Locked"}
 }
 
-// progress of a snapshot, at random.
+// progress changes the state of a snapshot at random.
 func (p *play) progress(name string, s *snapshot) {
 	p.Helper()
 	if p.random.IntN(3) == 0 {
@@ -137,7 +137,7 @@ func (p *play) progress(name string, s *snapshot) {
 	}
 }
 
-// until a time, in steps of a length; while nothing goes on, to the next run.
+// until advances to a time in steps of a length. While nothing is in progress, it skips to the next run.
 func (p *play) until(end time.Time, length time.Duration) {
 	p.Helper()
 	for p.now.Before(end) {
@@ -161,7 +161,7 @@ func (p *play) entryOf(machine string) v1alpha1.SnapshotPolicyMachineStatus {
 	return v1alpha1.SnapshotPolicyMachineStatus{}
 }
 
-// kept are the runs of which a Machine has a snapshot.
+// kept returns the runs of which a Machine has a snapshot.
 func (p *play) kept(machine string) []string {
 	var runs []string
 	for _, s := range p.snapshots {
@@ -191,8 +191,8 @@ func nightly() v1alpha1.SnapshotPolicyParameters {
 	}
 }
 
-// A year of a policy ends with the same snapshots whether it is left alone, or its clock is set
-// back and forth and its status is lost.
+// TestPolicyYear checks that a year of a policy ends with the same snapshots, whether it is undisturbed, or its clock is set back and forth and its
+// status is lost.
 func TestPolicyYear(t *testing.T) {
 	end := time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC)
 	calm := newPlay(t, 3, nightly())
@@ -202,20 +202,20 @@ func TestPolicyYear(t *testing.T) {
 		t.Errorf("want a snapshot of three Machines on 366 nights, through both changes of clocks, got %d", n)
 	}
 	kept := calm.kept("m000")
-	if len(kept) != 2+7+4+10 { // The weeks have reached November.
+	if len(kept) != 2+7+4+10 { // The weekly ones reach back to November.
 		t.Errorf("want 2 last, 7 days, 4 weeks and 10 more months, got %d: %q", len(kept), kept)
 	}
 	troubled := newPlay(t, 3, nightly())
 	for troubled.now.Before(end) {
 		before := troubled.now
 		switch troubled.random.IntN(100) {
-		case 0: // The clock is set back, and right again.
+		case 0: // The clock is set back, and then corrected.
 			troubled.now = before.Add(-time.Duration(troubled.random.IntN(100)) * time.Hour)
 			troubled.step()
-		case 1: // It was ahead.
+		case 1: // The clock was ahead.
 			troubled.now = before.Add(time.Duration(troubled.random.IntN(20)) * time.Hour)
 			troubled.step()
-		case 2: // The status is lost, as with a backup of the cluster, while no run goes on.
+		case 2: // The status is lost, as with a restored backup of the cluster, while no run is active.
 			if troubled.status.ActiveRun == nil {
 				troubled.status = v1alpha1.SnapshotPolicyObservation{}
 			}
@@ -238,7 +238,7 @@ func TestPolicyYear(t *testing.T) {
 	}
 }
 
-// A policy of many Machines keeps to its concurrency, though some Machines cannot be snapshotted.
+// TestManyMachines checks that a policy of many Machines does not exceed its concurrency, although snapshots of some Machines fail.
 func TestManyMachines(t *testing.T) {
 	p := newPlay(t, 200, nightly())
 	p.spec.MaxConcurrent = ptr.To(int32(5))

@@ -43,7 +43,7 @@ const (
 	ReasonDisabled    xpv2.ConditionReason = "Disabled"
 )
 
-// inspect looks at the storage on each node.
+// inspect reads the state of the storage on each node.
 func inspect(ctx context.Context, v view) (config.Findings, error) {
 	nodes, err := v.Inventory.Nodes(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func inspect(ctx context.Context, v view) (config.Findings, error) {
 // available is the status of a storage that can be used.
 const available = "available"
 
-// unknownNode returns an error for nodes that do not exist, which PVE takes.
+// unknownNode returns an error for nodes that do not exist. PVE would accept them.
 func unknownNode(wanted []string, nodes []proxmox.Node) error {
 	for _, name := range wanted {
 		if !slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == name }) {
@@ -85,8 +85,7 @@ func unknownNode(wanted []string, nodes []proxmox.Node) error {
 	return nil
 }
 
-// judge sets the condition Available, and returns the problem that the storage is
-// not available on any node.
+// judge sets the condition Available, and returns the problem that the storage is available on no node.
 func judge(v view, disabled bool) []kind.Problem {
 	var missing []string
 	nodes := v.Resource.Observation().Nodes

@@ -98,7 +98,7 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// TestUnknownNode names a node that does not exist, which Proxmox VE would take.
+// TestUnknownNode names a node that does not exist. Proxmox VE would accept it.
 func TestUnknownNode(t *testing.T) {
 	configtest.RunIn(t, files(), func(l *configtest.Life) {
 		mg := l.Resource(1, "{name: files, dir: {path: /srv/files}, nodes: [pve1, nowhere]}", nil)
@@ -116,7 +116,8 @@ func TestUnknownNode(t *testing.T) {
 	})
 }
 
-// TestImmutable adopts a storage whose path is another one: what can change is changed and told, and what cannot is not, and still differs.
+// TestImmutable adopts a storage with another path, and checks that options that can change are changed and reported, while the others stay and still
+// differ.
 func TestImmutable(t *testing.T) {
 	configtest.RunIn(t, files(), func(l *configtest.Life) {
 		l.Must(l.Client.CreateObject(l.Context(), files().Collection, "files", proxmox.Params{"type": "dir", "path": "/srv/other", "content": "iso"}))
@@ -137,7 +138,7 @@ func TestImmutable(t *testing.T) {
 	})
 }
 
-// differenceOf is what a Storage shows to differ.
+// differenceOf returns the difference that a Storage shows.
 func differenceOf(l *configtest.Life, mg resource.Managed) []v1alpha1.OptionDifference {
 	l.Helper()
 	s, ok := mg.(interface {
@@ -149,7 +150,7 @@ func differenceOf(l *configtest.Life, mg resource.Managed) []v1alpha1.OptionDiff
 	return s.Observation().Difference
 }
 
-// TestRotation changes the Secrets of storages, of which Proxmox VE shows nothing.
+// TestRotation changes the Secrets of storages, which Proxmox VE does not show.
 func TestRotation(t *testing.T) {
 	cases := map[string]struct {
 		kind  string

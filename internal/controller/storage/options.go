@@ -23,8 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
-// A typed is a type of storages: the block of a spec that asks for it, with the options
-// that cannot change.
+// A typed is a type of storages: the block of a spec that selects it, and the options that cannot change.
 type typed struct {
 	name    string
 	fixed   []string
@@ -62,7 +61,7 @@ func declare(p *parameters) settings.Declared {
 // fixed returns the options that cannot change.
 func fixed(p *parameters) []string { return append([]string{"type"}, typeOf(p).fixed...) }
 
-// typeOf returns the type that a spec asks for. The schema lets exactly one through.
+// typeOf returns the type that a spec selects. The schema accepts exactly one.
 func typeOf(p *parameters) typed {
 	all := append(local(p), remote(p)...)
 	if i := slices.IndexFunc(all, func(t typed) bool { return t.declare != nil }); i >= 0 {
@@ -71,7 +70,7 @@ func typeOf(p *parameters) typed {
 	return typed{declare: func(settings.Declared) {}}
 }
 
-// of makes a type of a block, if the spec has that.
+// of returns the type of a block, if the spec has the block.
 func of[B any](name string, block *B, fixed []string, declare func(settings.Declared, *B)) typed {
 	if block == nil {
 		return typed{}
@@ -79,17 +78,17 @@ func of[B any](name string, block *B, fixed []string, declare func(settings.Decl
 	return typed{name: name, fixed: fixed, declare: func(d settings.Declared) { declare(d, block) }}
 }
 
-// flag declares an option that is off if it is not set.
+// flag declares an option whose default is off.
 func flag(d settings.Declared, name string, value *bool) {
 	d.SetSame(name, settings.Boolean(value), func(a, b string) bool { return (a == "1") == (b == "1") })
 }
 
-// on declares an option that is on if it is not set.
+// on declares an option whose default is on.
 func on(d settings.Declared, name string, value *bool) {
 	d.SetSame(name, settings.Boolean(value), func(a, b string) bool { return (a == "0") == (b == "0") })
 }
 
-// local returns the types whose data are on disks of the nodes.
+// local returns the types that store data on disks of the nodes.
 func local(p *parameters) []typed {
 	return []typed{
 		of("dir", p.Dir, []string{"path"}, func(d settings.Declared, b *v1alpha1.StorageDir) {
@@ -123,7 +122,7 @@ func local(p *parameters) []typed {
 	}
 }
 
-// remote returns the types whose data are reached over the network.
+// remote returns the types that store data on servers in the network.
 func remote(p *parameters) []typed {
 	return append(ceph(p),
 		of("nfs", p.NFS, []string{"server", "export"}, func(d settings.Declared, b *v1alpha1.StorageNFS) {

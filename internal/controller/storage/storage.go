@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package storage describes storages for the engine of configuration objects: this file
-// has the table, options.go the options of each type, inspect.go what is seen beside
-// them, and users.go which guests use a storage.
+// Package storage describes storages for the engine of configuration objects. This file contains the table, options.go the options of each type,
+// inspect.go the state that the options do not show, and users.go the guests that use a storage.
 package storage
 
 import (
@@ -47,14 +46,14 @@ func Table() config.Table[parameters, *v1alpha1.StorageObservation] {
 	}
 }
 
-// privileges returns the privileges that PVE asks for on a storage.
+// privileges returns the privileges that PVE requires for a storage.
 func privileges(v config.Verb, name string, _ *parameters) []proxmox.Privilege {
 	see := proxmox.Privilege{Path: "/storage/" + name, Names: []string{"Datastore.Audit", "Datastore.AllocateSpace"}}
 	if v == config.See {
 		return []proxmox.Privilege{see}
 	}
 	all := []proxmox.Privilege{see, {Path: "/storage", Names: []string{"Datastore.Allocate"}}}
-	if v == config.Delete { // Whom the user does not see cannot be found to use it.
+	if v == config.Delete { // Guests that the user may not see would not be found as users of the storage.
 		all = append(all, proxmox.Privilege{Path: "/vms", Names: []string{"VM.Audit"}})
 	}
 	return all

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// use has a VM name the storage, and release ends that.
+// use makes a VM name the storage, and release ends that.
 func use(s configtest.Simulator) {
 	s.Edit(func(st *simulator.State) { st.Guests[9000].Config["ide3"] = "files:iso/tools.iso,media=cdrom" })
 }
@@ -44,7 +44,7 @@ func files() configtest.Kind {
 	}
 }
 
-// TestStorage has a directory, with all options that it has, live in both scopes and on both versions.
+// TestStorage runs a directory with all its options through its life, in both scopes and on both versions.
 func TestStorage(t *testing.T) {
 	k := files()
 	k.Spec = `{name: files, dir: {path: /srv/files, mountpoint: "yes", createBasePath: false, createSubdirs: false}, content: [iso, images],

@@ -25,16 +25,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A variety is a type of storages with all its options, each of which has a value that no other has.
+// A variety is a type of storages with all its options, each of which has a unique value.
 type variety struct {
-	// spec and changed are the block of the type, and rest what is beside it.
+	// spec and changed are the block of the type, and rest and restChanged the remaining spec.
 	spec, changed, rest, restChanged string
 
-	// fixed are the options that cannot change, as Proxmox VE shows them. They and others are as the spec asks, and wantChanged
-	// are those that are other ones after the change.
+	// fixed are the options that cannot change, as Proxmox VE shows them. They and others match the spec, and wantChanged are those that differ after
+	// the change.
 	fixed, others, wantChanged map[string]string
 
-	// secrets are the data of the Secret named keys by the options that they are.
+	// secrets are the data of the Secret named keys, by their options.
 	secrets map[string]string
 
 	// shown are options that show that there is a secret.
@@ -43,7 +43,7 @@ type variety struct {
 
 const passwordRef = "passwordSecretRef: {namespace: team, name: keys, key: password}"
 
-// varieties returns all types but dir.
+// varieties returns all types except dir.
 func varieties() map[string]variety {
 	const keyringRef = "keyringSecretRef: {namespace: team, name: keys, key: keyring}"
 	all := map[string]variety{
@@ -173,7 +173,7 @@ func backupServer() variety {
 	}
 }
 
-// with merges options, and leaves out those that are empty if they are to be written.
+// with merges options. Empty ones are left out if they are to be written.
 func with(written bool, all ...map[string]string) proxmox.Params {
 	out := proxmox.Params{}
 	for _, some := range all {
@@ -183,12 +183,12 @@ func with(written bool, all ...map[string]string) proxmox.Params {
 	return out
 }
 
-// TestTypes has each type of storages live from its creation to its removal.
+// TestTypes runs each type of storages from its creation to its removal.
 func TestTypes(t *testing.T) {
 	for name, v := range varieties() {
 		t.Run(name, func(t *testing.T) {
 			k := files()
-			k.Once, k.OptionsOnly = true, name != "cifs" // One with a Secret lives all lives.
+			k.Once, k.OptionsOnly = true, name != "cifs" // One type with a Secret runs in all ways and tests.
 			kind := map[string]string{"type": name}
 			k.Spec = "{name: files, " + name + ": {" + v.spec + "}, " + v.rest + "}"
 			k.Changed = "{name: files, " + name + ": {" + v.changed + "}, " + v.restChanged + "}"

@@ -37,7 +37,7 @@ func users(ctx context.Context, v view) ([]string, error) {
 	return append(all, jobs...), err
 }
 
-// jobUsers returns the backup jobs that write to the storage, and would fail without it. Who may not see jobs takes none to do so.
+// jobUsers returns the backup jobs that write to the storage, and would fail without it. If the user may not see jobs, it returns none.
 func jobUsers(ctx context.Context, v view) ([]string, error) {
 	jobs, err := v.Inventory.Objects(ctx, proxmox.BackupJobCollection(), inventory.Fresh)
 	if proxmox.IsAuthorization(err) {
@@ -53,9 +53,8 @@ func jobUsers(ctx context.Context, v view) ([]string, error) {
 	return all, err
 }
 
-// guestUsers returns the guests that have volumes on the storage, or else those whose
-// configurations name it. These can be read while the storage cannot be listed, as when it is
-// disabled, but they cost calls for each guest.
+// guestUsers returns the guests that have volumes on the storage. If there are none, it returns those whose configurations name it. Configurations
+// can be read while the storage cannot be listed, for example because it is disabled, but they cost calls for each guest.
 func guestUsers(ctx context.Context, v view) ([]string, error) {
 	guests, err := v.Inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {
@@ -80,8 +79,8 @@ func guestUsers(ctx context.Context, v view) ([]string, error) {
 	return all, nil
 }
 
-// owners returns the VMIDs of the guests that have volumes on the storage. What is not
-// available on a node cannot be listed there; a shared storage is listed once.
+// owners returns the VMIDs of the guests that have volumes on the storage. Nodes where the storage is not available are skipped, and a shared storage
+// is listed once.
 func owners(ctx context.Context, v view) (map[int]bool, error) {
 	ids := map[int]bool{}
 	all, err := v.Inventory.Storages(ctx)
@@ -109,8 +108,7 @@ func owners(ctx context.Context, v view) (map[int]bool, error) {
 	return ids, nil
 }
 
-// words returns guests as words, by their VMIDs. Of a VMID that no guest of the cluster has
-// nobody knows whether it is that of a VM.
+// words describes guests by their VMIDs. If no guest of the cluster has a VMID, it is unknown whether it belonged to a VM.
 func words(ids map[int]bool, guests []proxmox.Guest) []string {
 	var all []string
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
@@ -124,8 +122,7 @@ func words(ids map[int]bool, guests []proxmox.Guest) []string {
 	return all
 }
 
-// configured reports whether the configuration of a guest names the storage: what is in
-// force, what waits for a restart, or a snapshot.
+// configured reports whether the configuration of a guest names the storage: the current one, one that waits for a restart, or a snapshot.
 func configured(ctx context.Context, v view, ref proxmox.Ref) (bool, error) {
 	options, err := v.Client.Pending(ctx, ref)
 	if err != nil {
@@ -161,7 +158,7 @@ func names(option, value, storage string) bool {
 	switch option {
 	case "vmstatestorage":
 		return value == storage
-	case "description", "nameserver": // Words and IPv6 addresses have colons too.
+	case "description", "nameserver": // Their texts and IPv6 addresses contain colons too.
 		return false
 	}
 	for part := range strings.SplitSeq(value, ",") {

@@ -37,7 +37,7 @@ func container(s *simulator.State, config map[string]string) *simulator.Guest {
 	return c
 }
 
-// TestUsers deletes a Storage that Proxmox VE cannot list, since it is disabled, and that a guest uses nevertheless.
+// TestUsers deletes a Storage that Proxmox VE cannot list, because it is disabled, and that a guest uses nevertheless.
 func TestUsers(t *testing.T) {
 	const disk = "files:9000/vm-9000-disk-9.qcow2,size=1G"
 	cases := map[string]struct {
@@ -202,7 +202,7 @@ func TestOwners(t *testing.T) {
 	})
 }
 
-// TestUnseen deletes a Storage although the user of the provider does not see the guests that might use it.
+// TestUnseen deletes a Storage while the user of the provider does not see the guests that might use it.
 func TestUnseen(t *testing.T) {
 	configtest.RunIn(t, files(), func(l *configtest.Life) {
 		mg := l.Resource(1, "{name: files, dir: {path: /srv/files}, content: [images], disabled: true}", nil)

@@ -32,16 +32,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// reDisk finds what may be a disk of a VM in a volume ID: not an image of a template, the state of a TPM or of memory,
-// cloud-init's data, nor what others name in their own way.
+// reDisk matches the volume IDs of possible disks of a VM. It excludes images of templates, the state of a TPM or of memory, cloud-init's data, and
+// volumes that others name differently.
 var reDisk = regexp.MustCompile(`^[^:/]+:([0-9]+/|base-[0-9]+-[^/]+/)?vm-[0-9]+-disk-[0-9]+(\.(raw|qcow2|vmdk))?$`)
 
 // csiVMID is the VMID under which CSI drivers keep their volumes.
 const csiVMID = 9999
 
-// An adoption finds out which disk that a VM has may become a Volume's. It only reads.
+// An adoption determines which disk of a VM may become a Volume's. It only reads.
 type adoption struct {
-	// of is the Volume, and state what is known of it.
+	// of is the Volume, and state its known state.
 	of    Volume
 	state *state
 
@@ -60,7 +60,7 @@ func (e *external) adoption(m Volume) adoption {
 	}
 }
 
-// selectDisk decides about the disk: one that the user names or consents to, if the Volume has none, or else the one that it has.
+// selectDisk decides about the disk: if the Volume has none, the one that the user names or consents to, and otherwise the Volume's own.
 func (e *external) selectDisk(ctx context.Context, m Volume) error {
 	v := e.view
 	if meta.WasDeleted(m) {
@@ -87,8 +87,9 @@ func (e *external) selectDisk(ctx context.Context, m Volume) error {
 	return e.checkOtherDisk(ctx, m)
 }
 
-// checkOtherDisk decides about another disk that the external name names while the Volume has one. It is adopted only if it is not certain which one the
-// Volume's is: whoever applies a manifest again names the disk that the Volume was made with, and by then the name may be that of another one.
+// checkOtherDisk decides about another disk that the external name names while the Volume has one. It is adopted only if the identity of the Volume's
+// disk is uncertain. A user who applies a manifest again names the disk that the Volume was created with, and the name may belong to another disk
+// meanwhile.
 func (e *external) checkOtherDisk(ctx context.Context, m Volume) error {
 	v, named := e.view, meta.GetExternalName(m)
 	if !v.namesAnother(m) || !v.Made() || v.Lost {
@@ -116,14 +117,14 @@ func (e *external) checkOtherDisk(ctx context.Context, m Volume) error {
 	return nil
 }
 
-// namesAnother reports whether the external name names another disk than the record has, while nothing was begun that is to be ended first.
+// namesAnother reports whether the external name names another disk than the record does, while nothing was begun that has to be completed first.
 func (s *state) namesAnother(m Volume) bool {
 	named := meta.GetExternalName(m)
 	return named != "" && named != s.Volume && s.Handover == nil && s.Begun == 0 && !meta.WasDeleted(m)
 }
 
-// adopt takes over the disk that the external name names, or returns the problem that keeps it from that. A former name of the disk takes consent,
-// because a manifest may have set it. Nothing is written in PVE.
+// adopt adopts the disk that the external name names, or returns the problem that prevents that. A former name of the disk requires consent, because
+// a manifest may have set it. Nothing is written to PVE.
 func (e *external) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 	v, named := e.view, meta.GetExternalName(m)
 	owner, p, err := e.adoption(m).adoptable(ctx, named)
@@ -152,8 +153,8 @@ func (e *external) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 	return nil, e.save(ctx, m)
 }
 
-// takesFormer reports whether a disk by a former name of the Volume's is taken, to which the user has to consent. The name is replaced if the disk may
-// not be adopted, as by the problem for it.
+// takesFormer reports whether a disk with a former name of the Volume's disk is adopted, to which the user has to consent. If the disk may not be
+// adopted, for example because of the problem p, the name is replaced by the present one.
 func (e *external) takesFormer(ctx context.Context, m Volume, owner *vm, p *kind.Problem) (bool, error) {
 	v, named := e.view, meta.GetExternalName(m)
 	if p != nil {
@@ -174,11 +175,11 @@ func (e *external) takesFormer(ctx context.Context, m Volume, owner *vm, p *kind
 	return false, nil
 }
 
-// namedAgain is how soon a former name in the external name is replaced again, in seconds. What applies a manifest without end writes it each
-// time, and must not keep the provider busy by that.
+// namedAgain is how soon a former name in the external name is replaced again, in seconds. A program that applies a manifest continuously writes it
+// each time, and must not keep the provider busy with that.
 const namedAgain = 600
 
-// restoreName sets the external name, which has a former name of the disk, to the present one.
+// restoreName replaces a former name of the disk in the external name by the present one.
 func (e *external) restoreName(ctx context.Context, m Volume) error {
 	v, now := e.view, e.Now().Unix()
 	if !kind.MayChange(m) || now < v.NamedAt+namedAgain {
@@ -190,8 +191,8 @@ func (e *external) restoreName(ctx context.Context, m Volume) error {
 	return e.save(ctx, m)
 }
 
-// admit returns the problem that the quota keeps the Volume from a disk which may be adopted. Without one the VM that has the disk is the stub VM from now
-// on, if it is a stub VM that is no Volume's any more, as that of a disk which was retained.
+// admit returns the problem that the quota has no room for a disk that may be adopted. If there is none, and the VM that has the disk is a stub VM
+// that no longer belongs to a Volume, as that of a retained disk, it becomes the stub VM of this Volume.
 func (e *external) admit(ctx context.Context, m Volume, owner *vm, volume string) (*kind.Problem, error) {
 	v := e.view
 	if p, err := e.room.checkAdopted(ctx, m, v.state, owner, volume); p != nil || err != nil {
@@ -204,7 +205,7 @@ func (e *external) admit(ctx context.Context, m Volume, owner *vm, volume string
 	return nil, err
 }
 
-// isFreeStub reports whether the VM that has a disk is a stub VM of no other Volume, which the Volume, that has none, may take over.
+// isFreeStub reports whether the VM that has a disk is a stub VM of no other Volume, and the Volume has none, so that it may take it over.
 func (a adoption) isFreeStub(ctx context.Context, owner *vm, volume string) (bool, error) {
 	if a.state.VMID != 0 || !owner.Config.Stub() {
 		return false, nil
@@ -218,12 +219,12 @@ func (s *state) isStub(x *vm) bool {
 	return s.VMID == x.VMID && strings.EqualFold(s.UUID, x.Config.UUID())
 }
 
-// notAdoptable is the problem that a disk may not be adopted.
+// notAdoptable returns the problem that a disk may not be adopted.
 func notAdoptable(volume, format string, words ...any) *kind.Problem {
 	return &kind.Problem{Reason: reasonNotAdoptable, Message: fmt.Sprintf("cannot adopt %s: ", volume) + fmt.Sprintf(format, words...)}
 }
 
-// adoptable returns the VM that has a disk which may be adopted, or the problem that it may not be.
+// adoptable returns the VM with a disk that may be adopted, or the problem that it may not be.
 func (a adoption) adoptable(ctx context.Context, volume string) (*vm, *kind.Problem, error) {
 	v, p, err := a.ownerOf(ctx, volume)
 	if p != nil || err != nil {
@@ -233,7 +234,7 @@ func (a adoption) adoptable(ctx context.Context, volume string) (*vm, *kind.Prob
 	return v, p, err
 }
 
-// checkUnused returns the problem that another VM uses a disk than the one that has it.
+// checkUnused returns the problem that a VM other than its owner uses a disk.
 func (a adoption) checkUnused(ctx context.Context, volume string, owner *vm) (*kind.Problem, error) {
 	why, err := a.refusals.whether(a.of, volume, a.now(), func() (string, error) { return a.reader.used(ctx, a.tenant, volume, owner) })
 	if why != "" {
@@ -242,7 +243,7 @@ func (a adoption) checkUnused(ctx context.Context, volume string, owner *vm) (*k
 	return nil, err
 }
 
-// ownerOf returns the VM that has a disk which may be adopted unless other VMs use it, or the problem that it may not be.
+// ownerOf returns the VM with a disk that may be adopted unless other VMs use it, or the problem that it may not be.
 func (a adoption) ownerOf(ctx context.Context, volume string) (*vm, *kind.Problem, error) {
 	no := func(format string, words ...any) (*vm, *kind.Problem, error) {
 		return nil, notAdoptable(volume, format, words...), nil

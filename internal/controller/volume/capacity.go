@@ -31,8 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// growth is what the disk is to take of a storage that it has not yet, and the node of that; zero for nothing. A disk that moves takes
-// all of its size, and that which it grows to then.
+// growth returns what the disk is to take of a storage in addition to what it has, and the node of the storage; zero for nothing. A disk that moves
+// takes all of its size, including the size that it then grows to.
 func (v *view) growth() (g qemu.Growth, node string) {
 	switch v.action {
 	case makeStub:
@@ -50,7 +50,7 @@ func (v *view) growth() (g qemu.Growth, node string) {
 	return g, ""
 }
 
-// diskSize is the size of the disk that is to grow or to move; zero if the VM does not tell it.
+// diskSize returns the size of the disk that is to grow or to move; zero if the VM does not report it.
 func (v *view) diskSize() proxmox.Size {
 	d, err := proxmox.ParseDisk(v.from.Config[v.key])
 	if err != nil {
@@ -60,7 +60,7 @@ func (v *view) diskSize() proxmox.Size {
 	return has
 }
 
-// judge checks whether the disk of a Volume fits on its storage: what does not is a problem, and what may fill it a warning.
+// judge checks whether the disk of a Volume fits on its storage. If not, that is a problem. If it may fill the storage, that is a warning.
 func (v *view) judge(ctx context.Context, from capacity.Inventory, volume string) error {
 	g, node := v.growth()
 	if v.problem != nil || g.More <= 0 {
@@ -75,7 +75,7 @@ func (v *view) judge(ctx context.Context, from capacity.Inventory, volume string
 	return err
 }
 
-// warn tells that the disk, of which a call was made, may fill its storage.
+// warn reports that the disk, for which a request was sent, may fill its storage.
 func (e *external) warn(m Volume) {
 	for _, warning := range slices.Sorted(maps.Values(e.view.fit.Warnings)) {
 		e.Event(m, event.Warning(eventOvercommitted, errors.New(warning)))

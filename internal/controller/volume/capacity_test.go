@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// storages are all that an Inventory tells.
+// storages is all the data of an Inventory.
 type storages struct {
 	Inventory
 
@@ -52,7 +52,7 @@ func (h *heard) Event(_ runtime.Object, e event.Event) {
 
 func (h *heard) WithAnnotations(...string) event.Recorder { return h }
 
-// A disk that is made, grows or moves is judged by the storage that it takes of.
+// TestJudge checks that a disk that is created, grows or moves is judged by the storage that it takes space of.
 func TestJudge(t *testing.T) {
 	const gib = proxmox.GiB
 	all := []proxmox.Storage{

@@ -42,7 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// Create starts to make the disk, in its stub VM.
+// Create starts to create the disk in its stub VM.
 func (e *external) Create(ctx context.Context, m Volume) (managed.ExternalCreation, error) {
 	v := e.view
 	if e.client == nil || v.action != makeStub || v.problem != nil || v.node == "" {
@@ -54,7 +54,7 @@ func (e *external) Create(ctx context.Context, m Volume) (managed.ExternalCreati
 	return managed.ExternalCreation{}, e.save(kind.AtCreationEnd(ctx), m)
 }
 
-// Update does the next thing that brings the disk to where it is to be.
+// Update takes the next step that brings the disk to where it is to be.
 func (e *external) Update(ctx context.Context, m Volume) (managed.ExternalUpdate, error) {
 	if e.client == nil {
 		return managed.ExternalUpdate{}, errors.New("cannot change a disk that was not looked at")
@@ -62,7 +62,7 @@ func (e *external) Update(ctx context.Context, m Volume) (managed.ExternalUpdate
 	return managed.ExternalUpdate{}, e.act(ctx, m)
 }
 
-// Delete brings the disk back to its stub VM, and destroys that unless it is to be retained.
+// Delete returns the disk to its stub VM, and destroys that unless it is to be retained.
 func (e *external) Delete(ctx context.Context, m Volume) (managed.ExternalDelete, error) {
 	if e.client == nil {
 		return managed.ExternalDelete{}, nil
@@ -72,7 +72,7 @@ func (e *external) Delete(ctx context.Context, m Volume) (managed.ExternalDelete
 	return managed.ExternalDelete{}, e.act(ctx, m)
 }
 
-// act carries out what was decided. A call that gets no lock of a VM, which PVE holds for a moment, is a wait.
+// act carries out the decision. A call that does not get the lock of a VM, which PVE holds for a moment, results in a wait.
 func (e *external) act(ctx context.Context, m Volume) error {
 	err := e.perform(ctx, m)
 	if err == nil || !e.view.Lock.Waits(err, e.Now()) {
@@ -81,7 +81,7 @@ func (e *external) act(ctx context.Context, m Volume) error {
 	return errors.Join(kind.Wait(err), e.save(ctx, m))
 }
 
-// perform performs what was decided.
+// perform makes the calls for the decision.
 func (e *external) perform(ctx context.Context, m Volume) error {
 	v := e.view
 	if v.problem != nil {
@@ -116,12 +116,12 @@ func (e *external) perform(ctx context.Context, m Volume) error {
 	return nil
 }
 
-// storageFor returns the storage for a disk that is made.
+// storageFor returns the storage for a disk to create.
 func (e *external) storageFor(m Volume) string {
 	return cmp.Or(ptr.Deref(m.Parameters().Storage, ""), e.storage)
 }
 
-// preflight decides where the stub VM is made, and returns the problem that keeps it from being made.
+// preflight decides where to create the stub VM, and returns the problem that prevents that.
 func (e *external) preflight(ctx context.Context, m Volume) (*kind.Problem, error) {
 	v, p := e.view, m.Parameters()
 	needs := []proxmox.Privilege{}
@@ -152,7 +152,7 @@ func (e *external) preflight(ctx context.Context, m Volume) (*kind.Problem, erro
 	return nil, e.checkMaking(ctx, m, "make a disk on storage "+v.storage, append(needs, space(v.storage))...)
 }
 
-// checkMaking is an error if privileges are missing to make something. Who is only to look needs none.
+// checkMaking returns an error if privileges are missing to create something. A resource that only observes needs none.
 func (e *external) checkMaking(ctx context.Context, m Volume, what string, needs ...proxmox.Privilege) error {
 	if !kind.MayChange(m) {
 		return nil
@@ -160,7 +160,7 @@ func (e *external) checkMaking(ctx context.Context, m Volume, what string, needs
 	return kind.CheckPrivileges(ctx, e.client, what, needs...)
 }
 
-// on is a privilege on a VM, or on all if its VMID is not known yet.
+// on returns a privilege on a VM, or on all VMs if its VMID is not known yet.
 func on(vmid int, name string) proxmox.Privilege {
 	path := "/vms"
 	if vmid != 0 {
@@ -169,7 +169,7 @@ func on(vmid int, name string) proxmox.Privilege {
 	return proxmox.Privilege{Path: path, Names: []string{name}}
 }
 
-// space is the privilege to put disks on a storage.
+// space returns the privilege to allocate disks on a storage.
 func space(storage string) proxmox.Privilege {
 	return proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.AllocateSpace"}}
 }
@@ -179,7 +179,7 @@ func holdsDisks(s proxmox.Storage) bool {
 	return slices.Contains(s.Content, "images") && s.Status != "unknown"
 }
 
-// chooseNode chooses the node that a disk is made on.
+// chooseNode chooses the node on which to create a disk.
 func (e *external) chooseNode(ctx context.Context, p *v1alpha1.VolumeParameters) (*kind.Problem, error) {
 	v := e.view
 	storages, err := e.inventory.Storages(ctx)
@@ -221,8 +221,8 @@ func (e *external) chooseNode(ctx context.Context, p *v1alpha1.VolumeParameters)
 	return nil, nil
 }
 
-// makeStub starts to make the stub VM, after the intent is noted. If the answer is lost, the VMID and the UUID tell
-// what became of it. The caller notes the task.
+// makeStub starts to create the stub VM, after the intent was recorded. If the answer is lost, the VMID and the UUID determine the outcome. The
+// caller records the task.
 func (e *external) makeStub(ctx context.Context, m Volume) error {
 	v := e.view
 	isNew := v.VMID == 0 || v.foreign
@@ -273,8 +273,8 @@ func (e *external) allocate(ctx context.Context, m Volume) error {
 	return errors.Wrap(err, "cannot choose a VMID")
 }
 
-// otherVMID has another VMID chosen next time, unless the VM that has this one is the stub VM. That it is not if the VMID and the UUID are new: Proxmox VE
-// refuses a call before anything is made.
+// otherVMID makes the next attempt choose another VMID, unless the VM that has this one is the stub VM. If VMID and UUID are new, it is not, because
+// Proxmox VE refuses a call before anything is created.
 func (e *external) otherVMID(ctx context.Context, m Volume, isNew bool) error {
 	v := e.view
 	if err := e.reader.readStub(ctx, v.state); !isNew && (err != nil || v.stub != nil) {
@@ -287,10 +287,10 @@ func (e *external) otherVMID(ctx context.Context, m Volume, isNew bool) error {
 	return errors.Join(e.room.rejected(ctx, m, v.state, vmid), e.save(ctx, m))
 }
 
-// optionProtection has PVE refuse to destroy a VM.
+// optionProtection makes PVE refuse to destroy a VM.
 const optionProtection = "protection"
 
-// stubParams are what the stub VM is made with.
+// stubParams returns the parameters with which the stub VM is created.
 func (e *external) stubParams(m Volume) proxmox.Params {
 	v := e.view
 	p := proxmox.Params{
@@ -317,17 +317,16 @@ func (e *external) stubParams(m Volume) proxmox.Params {
 
 var reNotInName = regexp.MustCompile(`[^a-z0-9-]+`)
 
-// longestName that PVE takes for a VM.
+// longestName is the longest name that PVE accepts for a VM.
 const longestName = 63
 
-// stubName is the name of the stub VM of a Volume.
+// stubName returns the name of the stub VM of a Volume.
 func stubName(volume string) string {
 	name := "volume-" + reNotInName.ReplaceAllString(strings.ToLower(volume), "-")
 	return strings.Trim(name[:min(len(name), longestName)], "-")
 }
 
-// give starts to give the disk to another VM, after the intent is noted. The digests make sure that both VMs are what
-// was looked at.
+// give starts to give the disk to another VM, after the intent was recorded. The digests ensure that both VMs are unchanged since they were read.
 func (e *external) give(ctx context.Context, m Volume) error {
 	v := e.view
 	from, to := v.from, v.to
@@ -361,7 +360,7 @@ func (e *external) give(ctx context.Context, m Volume) error {
 	return e.begun(ctx, m, u, err)
 }
 
-// move starts to move the disk to another storage, after the intent is noted.
+// move starts to move the disk to another storage, after the intent was recorded.
 func (e *external) move(ctx context.Context, m Volume) error {
 	v := e.view
 	from, to := v.from, v.state.storage
@@ -383,8 +382,8 @@ func (e *external) move(ctx context.Context, m Volume) error {
 	return e.begun(ctx, m, u, err)
 }
 
-// begun notes the task of a handover, or that it was not carried out, unless that is not known. One that has only to
-// wait for its turn, or whose VMs have changed meanwhile, has not failed.
+// begun records the task of a handover, or that it was not carried out, unless that is unknown. A handover that only has to wait for its turn, or
+// whose VMs have changed meanwhile, has not failed.
 func (e *external) begun(ctx context.Context, m Volume, u proxmox.UPID, err error) error {
 	v := e.view
 	if proxmox.IsOutcomeUnknown(err) {
@@ -404,7 +403,7 @@ func (e *external) begun(ctx context.Context, m Volume, u proxmox.UPID, err erro
 	return errors.Join(err, e.save(ctx, m))
 }
 
-// words returns why PVE does not hand a disk over.
+// words returns why PVE does not hand over a disk.
 func words(err error, vmid int) string {
 	if proxmox.IsInSnapshot(err) {
 		return fmt.Sprintf("a snapshot of VM %d has the disk, which Proxmox VE keeps there: remove the snapshot (%s)", vmid, err)
@@ -412,7 +411,7 @@ func words(err error, vmid int) string {
 	return err.Error()
 }
 
-// start starts a task that may be repeated, and notes it.
+// start starts a task that may be repeated, and records it.
 func (e *external) start(ctx context.Context, m Volume, privilege string, call func() (proxmox.UPID, error)) error {
 	v := e.view
 	if err := kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("change VM %d", v.from.VMID), on(v.from.VMID, privilege)); err != nil {
@@ -429,7 +428,7 @@ func (e *external) start(ctx context.Context, m Volume, privilege string, call f
 	return e.save(ctx, m)
 }
 
-// attach attaches the disk to the stub VM again, as PVE makes attached disks larger only.
+// attach attaches the disk to the stub VM again, because PVE grows only attached disks.
 func (e *external) attach(ctx context.Context) error {
 	v := e.view
 	device := ""
@@ -439,7 +438,7 @@ func (e *external) attach(ctx context.Context) error {
 	return e.client.Configure(ctx, v.from.Ref, proxmox.Change{Set: proxmox.Params{device: v.Volume}, Digest: v.from.Digest})
 }
 
-// destroy starts to destroy the stub VM, with the disk if that has not gone.
+// destroy starts to destroy the stub VM, with the disk if that still exists.
 func (e *external) destroy(ctx context.Context, m Volume) error {
 	v := e.view
 	if (qemu.Identity{VMID: v.VMID, UUID: v.UUID}).Prove(v.from.Config) != qemu.Ours {
@@ -455,7 +454,7 @@ func (e *external) destroy(ctx context.Context, m Volume) error {
 	if err := e.save(ctx, m); err != nil {
 		return err
 	}
-	// The digest makes sure that the VM is what was looked at: it took calls to all VMs since, and a disk of others may have come.
+	// The digest ensures that the VM is unchanged since it was read: calls to all VMs were made since, and a disk of another Volume may have arrived.
 	if err := e.client.Configure(ctx, v.from.Ref, proxmox.Change{Set: proxmox.Params{optionProtection: "0"}, Digest: v.from.Digest}); err != nil {
 		return err
 	}

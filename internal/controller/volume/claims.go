@@ -36,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// readClaims finds the Machines that list the Volume, and which of them has the VM that has the disk.
+// readClaims finds the Machines that list the Volume, and determines which of them has the VM with the disk.
 func (e *external) readClaims(ctx context.Context, m Volume, s *state) error {
 	all, err := kind.ListCached(ctx, e.Kube, e.machines.List, client.InNamespace(m.GetNamespace()))
 	if err != nil {
@@ -76,7 +76,8 @@ func (e *external) readClaims(ctx context.Context, m Volume, s *state) error {
 	return nil
 }
 
-// reaches reports whether a Machine is of the same cluster: by the names of the clusters, or else by the endpoints of its provider config.
+// reaches reports whether a Machine is in the same cluster, by the names of the clusters, or by the endpoints of its provider config if these are
+// unknown.
 func (e *external) reaches(x Machine) bool {
 	if theirs := x.Observation().Cluster; theirs != "" && e.view.cluster != "" {
 		return theirs == e.view.cluster
@@ -84,8 +85,8 @@ func (e *external) reaches(x Machine) bool {
 	return e.shares(x)
 }
 
-// ofTenant reports whether a Machine is of the same namespace, or of a claim there, or of the same tenant if neither has a namespace. Others have no
-// disk of a tenant.
+// ofTenant reports whether a Machine is in the same namespace, or belongs to a claim there, or belongs to the same tenant if neither has a namespace.
+// Other Machines get no disk of a tenant.
 func (e *external) ofTenant(ctx context.Context, m Volume, x Machine) (bool, error) {
 	of := tenancy.NamespaceOf(m)
 	switch {
@@ -97,7 +98,8 @@ func (e *external) ofTenant(ctx context.Context, m Volume, x Machine) (bool, err
 	return e.sharesTenant(ctx, x)
 }
 
-// rank orders Machines that list the Volume: those that are going come last, and the one that the disk is kept for first.
+// rank orders Machines that list the Volume: those that are not being deleted come first, and among them the one for which the disk is kept, then the
+// oldest.
 func (s *state) rank(a, b Machine) int {
 	if d, e := meta.WasDeleted(a), meta.WasDeleted(b); d != e {
 		return compareBools(d, e)
@@ -119,7 +121,7 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-// vmOf reads the VM of a Machine. It returns nil while that has none that is proven to be its.
+// vmOf reads the VM of a Machine. It returns nil while no VM is proven to belong to the Machine.
 func (e *external) vmOf(ctx context.Context, x Machine, s *state) (*vm, error) {
 	o := x.Observation()
 	if !kind.HasVM(o) {
@@ -144,9 +146,8 @@ func (e *external) vmOf(ctx context.Context, x Machine, s *state) (*vm, error) {
 	return v, e.reader.readBusy(ctx, v)
 }
 
-// stillListed returns an error unless the Machine that is to get the disk is there, is not being deleted, and
-// lists the Volume. It is read from the API server: a Machine that is deleted from now on finds the handover
-// in the record before it destroys its VM.
+// stillListed returns an error unless the Machine that is to get the disk exists, is not being deleted, and lists the Volume. It reads from the API
+// server. A Machine that is deleted from then on finds the handover in the record before it destroys its VM.
 func (e *external) stillListed(ctx context.Context, m Volume, c *claim) error {
 	x, ok := e.Machine.DeepCopyObject().(Machine)
 	if !ok {
@@ -198,7 +199,7 @@ func (w machineWatch) Start(all cache.Informers) error {
 	return err
 }
 
-// wakeFor wakes the Volumes that any of these states of a Machine lists, if the states differ in what matters to them.
+// wakeFor wakes the Volumes that any of these states of a Machine lists, if the states differ in what concerns Volumes.
 func (w machineWatch) wakeFor(states ...any) {
 	var names []string
 	for _, o := range states {
@@ -227,7 +228,7 @@ func (w machineWatch) wakeFor(states ...any) {
 	}
 }
 
-// same reports whether two states of a Machine mean the same to a Volume.
+// same reports whether two states of a Machine are equivalent for a Volume.
 func same(before, after any) bool {
 	a, ok := before.(Machine)
 	b, alsoOK := after.(Machine)
@@ -236,7 +237,7 @@ func same(before, after any) bool {
 		slices.EqualFunc(disksOf(a), disksOf(b), func(x, y string) bool { return x == y }) && a.Observation().Phase == b.Observation().Phase
 }
 
-// disksOf returns the disks of the VM of a Machine, with what they are.
+// disksOf returns the disks of the VM of a Machine, with their volumes.
 func disksOf(m resource.Managed) []string {
 	x, ok := m.(Machine)
 	if !ok {

@@ -27,7 +27,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// settledBySigns makes so many Volumes, and a Machine that has the first one, and restarts the provider of Volumes, which has looked at all of them.
+// settledBySigns creates a number of Volumes, and a Machine that has the first one, and restarts the provider of Volumes, which then reconciles all
+// of them.
 func (l *lab) settledBySigns(n int) (all []volume.Volume) {
 	l.Helper()
 	for i := range n {
@@ -51,7 +52,7 @@ func (l *lab) settledBySigns(n int) (all []volume.Volume) {
 	return all
 }
 
-// lookedAt has each Volume looked at once.
+// lookedAt reconciles each Volume once.
 func (l *lab) lookedAt(all []volume.Volume) {
 	l.Helper()
 	for _, v := range all {
@@ -59,10 +60,11 @@ func (l *lab) lookedAt(all []volume.Volume) {
 	}
 }
 
-// callsToMake is what a Volume costs that nothing is in the way of: its VM, and looks.
+// callsToMake is the number of calls for a Volume without obstacles: its VM, and those to observe it.
 const callsToMake = 3
 
-// Looks at Volumes where nothing happens cost no calls about VMs, however many there are. What others do to them is seen.
+// TestCost checks that reconciles of Volumes cost no calls about VMs while nothing happens, however many there are, and that changes by others are
+// noticed.
 func TestCost(t *testing.T) {
 	for _, n := range []int{3, 30} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -92,7 +94,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// seen has a Volume looked at until something is seen, without any Machine that does something about it.
+// seen reconciles a Volume until something is seen, without a Machine that acts on it.
 func (l *lab) seen(v volume.Volume, what string, holds func() bool) {
 	l.Helper()
 	others := l.all

@@ -35,26 +35,26 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// An action is what is to be done next about a Volume.
+// An action is the next step for a Volume.
 type action int
 
 const (
-	// keep it: the disk is where it is to be.
+	// keep the disk, which is where it is to be.
 	keep action = iota
 
-	// wait for a task, for the answer of a call to show, or for the next attempt.
+	// wait for a task, for the result of a call to appear, or for the next attempt.
 	wait
 
-	// makeStub makes the stub VM: with the disk if that was never made, else without any.
+	// makeStub creates the stub VM, with the disk if that was never created, and without any disk otherwise.
 	makeStub
 
-	// settle notes that the stub VM is there.
+	// settle records that the stub VM exists.
 	settle
 
-	// arrive notes that another VM has got the disk.
+	// arrive records that another VM has received the disk.
 	arrive
 
-	// follow notes the name that the disk has got by a migration of its VM.
+	// follow records the name that the disk has received in a migration of its VM.
 	follow
 
 	// forget a handover that has not happened, or an attempt that has failed.
@@ -69,49 +69,49 @@ const (
 	// move the disk to another storage.
 	move
 
-	// attach the disk to the stub VM, in which it is an unused one.
+	// attach the disk to the stub VM, where it is unused.
 	attach
 
 	// grow the disk.
 	grow
 
-	// protect the stub VM, which is retained, from being destroyed in Proxmox VE.
+	// protect the retained stub VM from being destroyed in Proxmox VE.
 	protect
 
 	// destroy the stub VM.
 	destroy
 
-	// release the Volume: there is nothing left to do about it.
+	// release the Volume, because there is nothing left to do about it.
 	release
 
-	// lose notes that the disk is gone.
+	// lose records that the disk no longer exists.
 	lose
 
-	// stuck needs somebody else: nothing is done.
+	// stuck does nothing, because a user has to act.
 	stuck
 )
 
-// A vm is what was seen of a VM.
+// A vm holds the observations of a VM.
 type vm struct {
 	proxmox.Ref
 	qemu.State
 
-	// offline is why nothing can be said of the VM now; empty if it was read.
+	// offline is why the VM cannot be read now; empty if it was read.
 	offline string
 
-	// busy is true while a task works on the VM. It is read of VMs that something may be done to.
+	// busy is true while a task works on the VM. It is read for VMs that may be changed.
 	busy bool
 
-	// running is true unless the VM is off. It is read of a VM that a Machine leaves behind.
+	// running is true unless the VM is off. It is read for a VM that a deleted Machine leaves behind.
 	running bool
 }
 
-// holder proves later that the VM is the same.
+// holder returns what later proves that the VM is the same.
 func (v *vm) holder() volumeref.Holder {
 	return volumeref.Holder{UUID: v.Config.UUID(), Created: v.Config["meta"]}
 }
 
-// attached is the device of the VM that a volume is, or is to be; empty for none.
+// attached returns the device of the VM that a volume is, or is to be; empty for none.
 func (v *vm) attached(volume string) string {
 	for _, c := range []qemu.Config{v.Active, v.Config} {
 		if i := slices.IndexFunc(c.Drives(), func(device string) bool { return c.Volume(device) == volume }); i >= 0 {
@@ -121,7 +121,7 @@ func (v *vm) attached(volume string) string {
 	return ""
 }
 
-// unused is the option of the unused disk that a volume is; empty for none.
+// unused returns the option of the unused disk that a volume is; empty for none.
 func (v *vm) unused(volume string) string {
 	all := v.Config.Unused()
 	i := slices.IndexFunc(all, func(option string) bool { return v.Config.Volume(option) == volume })
@@ -131,20 +131,20 @@ func (v *vm) unused(volume string) string {
 	return all[i]
 }
 
-// staysAttached reports whether a volume is a device of the VM as it runs, and remains it after the next start.
+// staysAttached reports whether a volume is a device of the running VM, and remains so after the next start.
 func (v *vm) staysAttached(device, volume string) bool {
 	return v.Active.Volume(device) == volume && v.Config.Volume(device) == volume
 }
 
-// changes reports whether other options of a device wait for the next start of the VM. They name the disk as it was when they were set.
+// changes reports whether other options of a device wait for the next start of the VM. Such a change contains the former name of the disk.
 func (v *vm) changes(device string) bool { return v.Active[device] != v.Config[device] }
 
-// pending waits until a change of the device has been applied.
+// pending returns the decision to wait until a change of the device has been applied.
 func pending(v *vm, device string) *decision {
 	return because(wait, reasonAttached, "a change of %s is pending in VM %d: restart the VM, which applies it", device, v.VMID)
 }
 
-// freeUnused is the first option for an unused disk that the VM does not have.
+// freeUnused returns the first option for an unused disk that the VM does not have.
 func (v *vm) freeUnused() string {
 	for i := 0; ; i++ {
 		if key := "unused" + strconv.Itoa(i); v.Config[key] == "" && v.Active[key] == "" {
@@ -153,14 +153,14 @@ func (v *vm) freeUnused() string {
 	}
 }
 
-// volumes returns the volumes that the VM has, which PVE holds for it.
+// volumes returns the volumes that belong to the VM in PVE.
 func (v *vm) volumes() []string {
 	all := append(v.Config.OwnVolumes(v.VMID), v.Active.OwnVolumes(v.VMID)...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// waits is why nothing can be done to the VM now; nil if it can.
+// waits returns why nothing can be done to the VM now; nil if it can.
 func (v *vm) waits() *decision {
 	switch lock := v.Config["lock"]; {
 	case v.offline != "":
@@ -177,56 +177,53 @@ func (v *vm) waits() *decision {
 type claim struct {
 	uid, name string
 
-	// deleted is true for one that is going, which has the disk no longer than it takes to hand it back.
+	// deleted is true for a Machine that is being deleted. It has the disk only until the disk is handed back.
 	deleted bool
 
 	// vm of the Machine; nil if it has none yet.
 	vm *vm
 }
 
-// A state is what was seen of a Volume. Tasks were read before the VMs.
+// A state holds the observations of a Volume. Tasks were read before the VMs.
 type state struct {
 	*volumeref.Record
 
-	// stub is the stub VM, nil if there is none, and foreign is true if another VM has its VMID.
+	// stub is the stub VM, or nil if there is none. foreign is true if another VM has its VMID.
 	stub    *vm
 	foreign bool
 
-	// holder is the VM that PVE holds the disk for, nil if there is none. It is the same as stub if
-	// that is the one.
+	// holder is the VM to which the disk belongs in PVE, or nil if there is none. It is the same as stub if that is the VM.
 	holder *vm
 
-	// target of the handover that is under way; nil if there is no VM.
+	// target of the handover that is under way; nil if the VM does not exist.
 	target *vm
 
-	// claims of the Machines that list the Volume: those that are not deleted come first, oldest first,
-	// but the one that the disk is kept for before all.
+	// claims of the Machines that list the Volume. Those that are not being deleted come first, and among them the one for which the disk is kept, then
+	// the oldest.
 	claims []claim
 
-	// owned is true if a Machine that is not deleted has the holder for its VM, and leaving if
-	// one that is deleted has.
+	// owned is true if the holder is the VM of a Machine that is not deleted, and leaving if it is the VM of a deleted one.
 	owned, leaving bool
 
-	// others are the devices of other entries of the Machine that has the holder, and neighbours the other Volumes that have to do
-	// with the holder. They are read if the disk is not where it was seen last.
+	// others are the devices of other entries of the Machine that has the holder, and neighbours the other Volumes that concern the holder. They are
+	// read if the disk is not where it was last seen.
 	others     []string
 	neighbours []neighbour
 
-	// unplaced is true if the record does not have where the disk was.
+	// unplaced is true if the record does not contain where the disk was.
 	unplaced bool
 
-	// task that is recorded, or nil if PVE does not know it; moving is true while a task that
-	// may be the one runs whose start was not seen.
+	// task that is recorded, or nil if PVE does not know it. moving is true while a task is running that may be the one whose start was not confirmed.
 	task   *proxmox.Task
 	moving bool
 
-	// offline is the problem that the node of the task cannot be asked; nil if it was.
+	// offline is the problem that the node of the task cannot be asked; nil if it has answered.
 	offline *kind.Problem
 
 	// shared is true if all nodes reach the storage of the disk.
 	shared bool
 
-	// size and storage that are asked for; 0 and empty for none. hasStorage is true if the node of the disk has the storage.
+	// size and storage that the spec requires; 0 and empty for none. hasStorage is true if the node of the disk has the storage.
 	size       proxmox.Size
 	storage    string
 	hasStorage bool
@@ -234,19 +231,19 @@ type state struct {
 	deleted, retain bool
 	now             int64
 
-	// hint at what may be done about a disk that is lost; empty for none.
+	// hint at what can be done about a lost disk; empty for none.
 	hint string
 }
 
-// A decision is an action, and what there is to say about it.
+// A decision is an action, and what to report about it.
 type decision struct {
 	action  action
 	problem *kind.Problem
 
-	// node to migrate the stub VM to, or to make it on.
+	// node to migrate the stub VM to, or to create it on.
 	node string
 
-	// from the VM that has the disk, as key, to give it to; or the VM in which it is to grow.
+	// from is the VM that has the disk as key, and to the VM to give it to. The disk may also grow in from.
 	from, to *vm
 	key      string
 }
@@ -255,8 +252,8 @@ func because(a action, reason xpv2.ConditionReason, format string, words ...any)
 	return &decision{action: a, problem: &kind.Problem{Reason: reason, Message: fmt.Sprintf(format, words...)}}
 }
 
-// decide decides what to do next about a Volume. What was begun is ended first, in the order of a Volume's life from its end: a handover between VMs, the
-// removal of the stub VM, its creation, a task that works on the disk. Only then is looked at what the spec and the Machines ask for.
+// decide decides what to do next about a Volume. What was begun is completed first, in this order: a handover between VMs, the removal of the stub
+// VM, its creation, a task that works on the disk. Only then does it consider what the spec and the Machines require.
 func (s *state) decide() *decision {
 	switch {
 	case s.offline != nil:
@@ -265,7 +262,7 @@ func (s *state) decide() *decision {
 		return s.decideHandover()
 	case s.Removing:
 		return s.decideRemoval()
-	case s.Begun != 0, !s.Made() && s.stub != nil: // A stub VM without a recorded disk is one whose creation was not seen to end.
+	case s.Begun != 0, !s.Made() && s.stub != nil: // If there is a stub VM but no recorded disk, the end of its creation was not seen.
 		return s.decideMaking()
 	case s.Task != "":
 		return s.decideTask()
@@ -279,12 +276,12 @@ func (s *state) decide() *decision {
 	return s.decideHeld()
 }
 
-// isRecordedHolder reports whether a VM is the one that the disk was seen in last.
+// isRecordedHolder reports whether a VM is the one in which the disk was last seen.
 func (s *state) isRecordedHolder(v *vm) bool {
 	return strings.EqualFold(v.Config.UUID(), s.Holder.UUID) && v.Config["meta"] == s.Holder.Created
 }
 
-// decideTask decides about a task that makes the disk larger, or moves the stub VM.
+// decideTask decides about a task that grows the disk, or moves the stub VM.
 func (s *state) decideTask() *decision {
 	if s.task != nil && s.task.Running {
 		return because(wait, reasonMoving, "a task works on the disk or on the stub VM: %s", s.task.Type)
@@ -292,7 +289,7 @@ func (s *state) decideTask() *decision {
 	return &decision{action: forget}
 }
 
-// decideRemoval decides about a stub VM that is destroyed.
+// decideRemoval decides about a stub VM that is being destroyed.
 func (s *state) decideRemoval() *decision {
 	switch {
 	case s.task != nil && s.task.Running:
@@ -302,15 +299,15 @@ func (s *state) decideRemoval() *decision {
 	case s.stub == nil:
 		return &decision{action: release}
 	case s.retain && s.stub.waits() == nil:
-		return &decision{action: forget} // Somebody has thought better of it meanwhile.
+		return &decision{action: forget} // A user has set the policy to Retain meanwhile.
 	}
 	return s.decideDestroy()
 }
 
-// backoff returns the back-off in seconds after so many failures.
+// backoff returns the delay after a number of failures, in seconds.
 func backoff(failures int) int64 { return int64(min(10<<min(failures, 10), 600)) }
 
-// afterBackoff returns the decision, or else one to wait after a failure, or for a lock that PVE holds for a moment.
+// afterBackoff returns the decision, or one to wait after a failure, or for a lock that PVE holds for a moment.
 func (s *state) afterBackoff(d *decision) *decision {
 	if s.Lock.BacksOff(time.Unix(s.now, 0)) {
 		return &decision{action: wait, problem: new(target.HeldLock("tried again"))}
@@ -321,7 +318,7 @@ func (s *state) afterBackoff(d *decision) *decision {
 	return d
 }
 
-// decideMaking decides about a stub VM whose making was begun.
+// decideMaking decides about a stub VM whose creation was begun.
 func (s *state) decideMaking() *decision {
 	switch {
 	case s.task != nil && s.task.Running, s.moving:
@@ -339,7 +336,7 @@ func (s *state) decideMaking() *decision {
 	case s.Task == "" && !s.foreign && s.now < s.Begun+target.Arrival:
 		return because(wait, xpv2.ReasonCreating, "waiting for the stub VM to appear in Proxmox VE, since the answer to its creation was lost")
 	}
-	return &decision{action: forget} // There is none, or another VM has the VMID.
+	return &decision{action: forget} // It does not exist, or another VM has the VMID.
 }
 
 // decideHandover decides about a handover that was begun.
@@ -371,8 +368,8 @@ func (s *state) decideHandover() *decision {
 	return &decision{action: arrive}
 }
 
-// remained reports whether the disk is where it was before the handover. A disk of its name alone does not tell: when the disk has left a VM,
-// the next one there may get that name. Disks of others do not come to the stub VM, which is at one end of each handover between VMs.
+// remained reports whether the disk is where it was before the handover. A disk of its name does not prove that. When the disk has left a VM, the
+// next disk there may get the name. The stub VM does not receive disks of others, and takes part in each handover between VMs.
 func (s *state) remained() bool {
 	h := s.Handover
 	switch {
@@ -384,7 +381,7 @@ func (s *state) remained() bool {
 	return true
 }
 
-// came reports whether the target of the handover has got a volume since, on the storage that the disk is to be on.
+// came reports whether the target of the handover has received a volume since, on the storage where the disk is to be.
 func (s *state) came(volume string) bool {
 	h := s.Handover
 	return volume != "" && !slices.Contains(h.Before, volume) && storageOf(volume) == cmp.Or(h.Storage, storageOf(s.Volume))
@@ -393,8 +390,8 @@ func (s *state) came(volume string) bool {
 // has reports whether a VM has the disk.
 func (s *state) has(v *vm) bool { return v.attached(s.Volume) != "" || v.unused(s.Volume) != "" }
 
-// arrived is the name that the disk has got in the target of the handover: the volume on the storage
-// that the target did not have before. It is empty if there is none, or more than one.
+// arrived returns the name that the disk has received in the target of the handover: the volume on the storage that the target did not have before.
+// It is empty if there is none, or more than one.
 func (s *state) arrived() string {
 	fresh := slices.DeleteFunc(s.target.volumes(), func(v string) bool { return !s.came(v) })
 	if at := s.target.Config.Volume(s.Handover.TargetKey); slices.Contains(fresh, at) {
@@ -412,10 +409,10 @@ func storageOf(volume string) string {
 	return storage
 }
 
-// newVolume is what to do about a disk that is lost.
+// newVolume is the remedy for a lost disk.
 const newVolume = ": delete this Volume, and create another one"
 
-// decideLost decides about a disk that is gone. What is left is the stub VM, which goes with the Volume if it is empty.
+// decideLost decides about a disk that no longer exists. What remains is the stub VM, which is removed with the Volume if it is empty.
 func (s *state) decideLost(why string) *decision {
 	switch {
 	case s.deleted && s.stub != nil && s.stub.offline != "":
@@ -430,15 +427,15 @@ func (s *state) decideLost(why string) *decision {
 	return because(stuck, reasonLost, "%s%s", s.Message, s.hint)
 }
 
-// restoreFailed is true if a restore in place of the VM has failed. That leaves no configuration and no identity, but all disks that the backup does not
-// have. These are on their storages, and become unused disks of the VM once it is restored, or its disks are looked for.
+// restoreFailed reports whether a restore in place of the VM has failed. That leaves no configuration and no identity, but all disks that the backup
+// does not have. These are on their storages, and become unused disks of the VM once it is restored, or its disks are rescanned.
 func (v *vm) restoreFailed() bool {
 	c := maps.Clone(v.Config)
 	maps.DeleteFunc(c, func(option, _ string) bool { return qemu.IsUnused(option) })
 	return v.offline == "" && c.Unfinished()
 }
 
-// waitForRestore waits for another restore.
+// waitForRestore returns the decision to wait for another restore.
 func waitForRestore(v *vm) *decision {
 	return because(wait, reasonRestoreFailed, "a restore in place of VM %d has failed, and its configuration is lost. The disk is on its storage still: "+
 		"restore the VM again, by restoreInPlace or qmrestore --force, and it is an unused disk of it. "+
@@ -493,7 +490,7 @@ func (s *state) firstClaim() *claim {
 	return &s.claims[0]
 }
 
-// decideReclaim decides about a Volume that is deleted.
+// decideReclaim decides about a deleted Volume.
 func (s *state) decideReclaim() *decision {
 	if w := s.firstClaim(); w != nil {
 		return because(stuck, xpv2.ReasonDeleting, "Machine %s lists the Volume: take it off its disks, which keeps the data, then the Volume goes", w.name)
@@ -509,7 +506,7 @@ func (s *state) decideReclaim() *decision {
 	return s.decideDestroy()
 }
 
-// decideRetain decides about a disk that stays in the stub VM, which somebody, or an attempt to destroy it, may have left without its protection.
+// decideRetain decides about a disk that stays in the stub VM. A user, or an attempt to destroy the stub VM, may have removed its protection.
 func (s *state) decideRetain() *decision {
 	if s.stub.Config[optionProtection] == "1" {
 		return &decision{action: release}
@@ -520,7 +517,7 @@ func (s *state) decideRetain() *decision {
 	return s.afterBackoff(&decision{action: protect, from: s.stub})
 }
 
-// decideDestroy decides about the stub VM, with what it has.
+// decideDestroy decides about the stub VM and its contents.
 func (s *state) decideDestroy() *decision {
 	if s.stub == nil {
 		return because(wait, xpv2.ReasonDeleting, "the stub VM is being removed")
@@ -536,7 +533,7 @@ func (s *state) decideDestroy() *decision {
 	return s.afterBackoff(&decision{action: destroy, from: s.stub})
 }
 
-// decideReturn decides about a disk that goes back to the stub VM.
+// decideReturn decides about a disk that is returned to the stub VM.
 func (s *state) decideReturn() *decision {
 	v := s.holder
 	key := v.attached(s.Volume)
@@ -561,10 +558,10 @@ func (s *state) decideReturn() *decision {
 	return s.given(&decision{action: give, from: v, key: key, to: s.stub})
 }
 
-// attachedNow reports whether a volume is a device of the VM as it runs, whatever is pending.
+// attachedNow reports whether a volume is a device of the running VM, whatever is pending.
 func (v *vm) attachedNow(device, volume string) bool { return v.Active.Volume(device) == volume }
 
-// stubAt is what brings the stub VM to the node of another VM; nil if it is there.
+// stubAt returns the decision that brings the stub VM to the node of another VM; nil if it is there.
 func (s *state) stubAt(v *vm) *decision {
 	switch {
 	case s.stub == nil:
@@ -590,7 +587,7 @@ func (s *state) decideBind(w *claim) *decision {
 	}
 	away := w.vm.Node != s.holder.Node && !s.shared
 	if away && s.storage != "" && s.storage != storageOf(s.Volume) {
-		return s.decideMove(s.holder, s.holder.attached(s.Volume)) // The other storage may be one that all nodes reach.
+		return s.decideMove(s.holder, s.holder.attached(s.Volume)) // All nodes may have access to the other storage.
 	}
 	if away {
 		return because(stuck, reasonWrongNode,
@@ -607,7 +604,7 @@ func (s *state) decideBind(w *claim) *decision {
 	return s.given(&decision{action: give, from: s.holder, key: key, to: w.vm})
 }
 
-// given is the decision to give the disk away, unless something works on one of the VMs.
+// given returns the decision to give the disk away, unless a task works on one of the VMs.
 func (s *state) given(d *decision) *decision {
 	for _, v := range []*vm{d.from, d.to} {
 		if w := v.waits(); w != nil {
@@ -617,7 +614,7 @@ func (s *state) given(d *decision) *decision {
 	return s.afterBackoff(d)
 }
 
-// decideSize decides about a disk that is where it is to be.
+// decideSize decides about the size of a disk that is where it is to be.
 func (s *state) decideSize(v *vm) *decision {
 	device := v.attached(s.Volume)
 	if s.storage != "" && s.storage != storageOf(s.Volume) {
@@ -633,7 +630,7 @@ func (s *state) decideSize(v *vm) *decision {
 	case device == "" && s.heldByStub():
 		return s.decideAttach(v)
 	case device == "" || !known || !v.staysAttached(device, s.Volume):
-		return &decision{action: keep} // It is on its way, and grows then.
+		return &decision{action: keep} // It is being attached or detached, and grows afterwards.
 	case v.changes(device):
 		return pending(v, device)
 	}
@@ -643,7 +640,7 @@ func (s *state) decideSize(v *vm) *decision {
 	return s.afterBackoff(&decision{action: grow, from: v, key: device})
 }
 
-// decideAttach decides about a disk that is an unused one of the stub VM: PVE changes attached ones only.
+// decideAttach decides about an unused disk of the stub VM. PVE changes only attached disks.
 func (s *state) decideAttach(v *vm) *decision {
 	if d := v.waits(); d != nil {
 		return d
@@ -660,7 +657,7 @@ func (s *state) decideMove(v *vm, device string) *decision {
 	case device == "" && s.heldByStub():
 		return s.decideAttach(v)
 	case device == "" || !v.staysAttached(device, s.Volume):
-		return &decision{action: keep} // It is on its way, and moves then.
+		return &decision{action: keep} // It is being attached or detached, and moves afterwards.
 	case v.changes(device):
 		return pending(v, device)
 	}
@@ -670,5 +667,5 @@ func (s *state) decideMove(v *vm, device string) *decision {
 	return s.afterBackoff(&decision{action: move, from: v, key: device, to: v})
 }
 
-// rounding is how much larger than asked for a storage may make a disk: LVM, for one, allocates whole extents.
+// rounding is how much larger than requested a storage may create a disk. LVM, for example, allocates whole extents.
 const rounding = 32 * proxmox.MiB

@@ -33,7 +33,7 @@ const (
 	atStub, atA      = "lvm:vm-10000-disk-0", "lvm:vm-10001-disk-1"
 )
 
-// seen is a VM on a node, with options in words: scsi0=volume.
+// seen returns a VM on a node, with options in words: scsi0=volume.
 func seen(vmid int, node string, options ...string) *vm {
 	c := qemu.Config{"smbios1": "uuid=" + uuidOf(vmid), "meta": "ctime=1"}
 	for _, o := range options {
@@ -43,14 +43,14 @@ func seen(vmid int, node string, options ...string) *vm {
 	return &vm{Ref: proxmox.Ref{Node: node, VMID: vmid}, State: qemu.State{Config: c, Active: c}}
 }
 
-// pends is a VM with an option of its scsi1 that waits for the next start.
+// pends adds a pending option of its scsi1 to a VM.
 func pends(v *vm) *vm {
 	c := maps.Clone(v.Config)
 	c["scsi1"] += ",discard=on"
 	return &vm{Ref: v.Ref, State: qemu.State{Config: c, Active: v.Active}}
 }
 
-// ruins are what a restore in place has left of a VM that failed.
+// ruins returns what a failed restore in place has left of a VM.
 func ruins(options ...string) *vm {
 	v := seen(ofA, "n1", append(options, "memory=128")...)
 	delete(v.Config, "smbios1")
@@ -64,7 +64,7 @@ func uuidOf(vmid int) string {
 	}[vmid]
 }
 
-// there is a state in which a VM has the disk.
+// there returns a state in which a VM has the disk.
 func there(volume string, holder, stub *vm, claims ...claim) *state {
 	s := &state{Record: &volumeref.Record{VMID: stubID, UUID: uuidOf(stubID), Volume: volume}, holder: holder, stub: stub, claims: claims, now: 1000}
 	if holder != nil {
@@ -268,7 +268,7 @@ func TestDecideHandover(t *testing.T) {
 	}
 }
 
-// TestDecideSameName has the next disk of a VM get the name of the one that has left it.
+// TestDecideSameName checks the case that the next disk of a VM gets the name of the one that has left it.
 func TestDecideSameName(t *testing.T) {
 	moved := &volumeref.Handover{From: ofA, Key: "scsi5", To: ofA, TargetKey: "scsi5", Storage: "nas", Before: []string{atA}, Task: "u"}
 	returned := &volumeref.Handover{From: ofA, Key: "unused0", To: stubID, TargetKey: "unused0", Task: "u"}

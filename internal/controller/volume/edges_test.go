@@ -39,7 +39,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// stub is the stub VM of a Volume.
+// stub returns the stub VM of a Volume.
 func (l *lab) stub(v volume.Volume) proxmox.Ref {
 	l.Helper()
 	if v.Observation().StubVMID == nil {
@@ -48,7 +48,8 @@ func (l *lab) stub(v volume.Volume) proxmox.Ref {
 	return proxmox.Ref{Node: v.Observation().Node, VMID: int(*v.Observation().StubVMID)}
 }
 
-// TestStubDestroyed makes another stub VM in place of one that somebody has destroyed without the disk. With the disk it is lost, and not created again.
+// TestStubDestroyed checks that another stub VM is created in place of one that was destroyed without the disk. If it was destroyed with the disk,
+// the disk is lost, and not created again.
 func TestStubDestroyed(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -76,7 +77,7 @@ func TestStubDestroyed(t *testing.T) {
 	})
 }
 
-// TestStubStarted says that a stub VM runs which somebody has started, and goes on when it is off. Its name is nobody's business.
+// TestStubStarted checks that a stub VM that a user has started is reported, and that work continues when it is off. Its name does not matter.
 func TestStubStarted(t *testing.T) {
 	l := here(t)
 	v := l.volume("data", onLVM)
@@ -90,7 +91,7 @@ func TestStubStarted(t *testing.T) {
 	l.until("the Machine has the disk", l.bound(v, m))
 }
 
-// TestStubSnapshot does not destroy what a snapshot of the stub VM has, and says what is in the way.
+// TestStubSnapshot checks that what a snapshot of the stub VM contains is not destroyed, and the obstacle is reported.
 func TestStubSnapshot(t *testing.T) {
 	l := here(t)
 	v := l.volume("data", onLVM)
@@ -103,7 +104,8 @@ func TestStubSnapshot(t *testing.T) {
 	l.until("the Machine has the disk", l.bound(v, m))
 }
 
-// TestSuspended resumes a suspended VM whose Machine is deleted: its lock lets Proxmox VE hand over no disk. One without any is destroyed as it is.
+// TestSuspended checks that a suspended VM whose Machine is deleted is resumed, because its lock prevents Proxmox VE from handing over disks. A VM
+// without such disks is destroyed as it is.
 func TestSuspended(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m, other := l.volume("data", onLVM), l.machine("a", "data"), l.machine("b")
@@ -127,7 +129,7 @@ func TestSuspended(t *testing.T) {
 	})
 }
 
-// TestTemplate changes nothing about a disk that somebody has made a template's, and does not let it be destroyed.
+// TestTemplate checks that a disk whose VM was converted to a template is not changed, and not destroyed.
 func TestTemplate(t *testing.T) {
 	l := here(t)
 	v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -145,7 +147,7 @@ func TestTemplate(t *testing.T) {
 	l.until("both are gone", func() bool { return !l.read(m) && !l.read(v) })
 }
 
-// TestRolledBack has a VM go back to before it had the disk, which becomes an unused one, and to when it had it.
+// TestRolledBack rolls back a VM to before it had the disk, which becomes an unused one, and to when it had it.
 func TestRolledBack(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m := l.volume("data", onLVM), l.machine("a")
@@ -181,7 +183,7 @@ func TestRolledBack(t *testing.T) {
 	})
 }
 
-// marked writes to the disk of a Volume.
+// marked writes a mark to the disk of a Volume.
 func (l *lab) marked(v volume.Volume) {
 	l.Helper()
 	l.pve.Edit(func(s *state.State) {
@@ -189,7 +191,7 @@ func (l *lab) marked(v volume.Volume) {
 	})
 }
 
-// keeps checks that the disk has what was written to it, and that nothing else has.
+// keeps checks that the disk has the mark that was written to it, and no other disk has.
 func (l *lab) keeps(v volume.Volume) {
 	l.Helper()
 	var found []string
@@ -205,7 +207,7 @@ func (l *lab) keeps(v volume.Volume) {
 	}
 }
 
-// TestListLeftOut has the disk leave when the whole list is left out, in which it was.
+// TestListLeftOut checks that the disk is handed back when the whole list that contained it is left out.
 func TestListLeftOut(t *testing.T) {
 	l := here(t)
 	v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -217,7 +219,7 @@ func TestListLeftOut(t *testing.T) {
 	}
 }
 
-// TestGoneAtOnce deletes a Volume together with the Machine that lists it: nothing is left of either, and nothing else is gone.
+// TestGoneAtOnce deletes a Volume together with the Machine that lists it, and checks that nothing is left of either, and nothing else is deleted.
 func TestGoneAtOnce(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		before := l.left()
@@ -240,7 +242,7 @@ func TestGoneAtOnce(t *testing.T) {
 	})
 }
 
-// TestHidden does not take a disk for lost whose VM the provider may not see any more, and that no Machine lists.
+// TestHidden checks that a disk is not considered lost if the provider may no longer see its VM, and no Machine lists it.
 func TestHidden(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -260,7 +262,7 @@ func TestHidden(t *testing.T) {
 	})
 }
 
-// TestNoVMID says that there is no VMID for the stub VM, and goes on when there is one.
+// TestNoVMID checks that a missing VMID for the stub VM is reported, and that work continues when there is one.
 func TestNoVMID(t *testing.T) {
 	l := here(t)
 	within := func(lowest, highest int32) {
@@ -305,7 +307,7 @@ func TestHighAvailability(t *testing.T) {
 	})
 }
 
-// TestRestored makes a Machine of a backup that has the disk: the copy is another disk, which is in the way of the Volume and stays.
+// TestRestored creates a Machine from a backup that has the disk. The copy is another disk, which is in the way of the Volume and stays.
 func TestRestored(t *testing.T) {
 	l := here(t)
 	v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -330,8 +332,8 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestOrphaned keeps a VM whose Machine is deleted together with a Volume that is to stay in Proxmox VE: nobody hands the disk back, until another Volume
-// has adopted it.
+// TestOrphaned checks that a VM is kept whose Machine is deleted together with a Volume that is to stay in Proxmox VE. The disk is not handed back
+// until another Volume has adopted it.
 func TestOrphaned(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -358,7 +360,8 @@ func TestOrphaned(t *testing.T) {
 	})
 }
 
-// TestRuinedRestore keeps a VM whose restore in place has failed, and with it the disk that the backup does not have, until the VM is restored.
+// TestRuinedRestore checks that a VM is kept whose restore in place has failed, and with it the disk that the backup does not have, until the VM is
+// restored.
 func TestRuinedRestore(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m := l.volume("data", onLVM), l.machine("a")
@@ -393,7 +396,7 @@ func TestRuinedRestore(t *testing.T) {
 	})
 }
 
-// inScope is the same lab with resources of another scope.
+// inScope returns the same lab with resources of another scope.
 func (l *lab) inScope(name string) *lab {
 	other := *l
 	other.scope, other.all = configtest.Scopes()[name], nil
@@ -401,7 +404,7 @@ func (l *lab) inScope(name string) *lab {
 	return &other
 }
 
-// Of a cluster-scoped and a namespaced Volume for one disk the older one adopts it, and what has it keeps it.
+// TestBothScopes checks that the older one of a cluster-scoped and a namespaced Volume for one disk adopts it, and that the one that has it keeps it.
 func TestBothScopes(t *testing.T) {
 	for name, scopes := range map[string][2]string{"ClusterIsOlder": {"Cluster", "Namespaced"}, "NamespacedIsOlder": {"Namespaced", "Cluster"}} {
 		t.Run(name, func(t *testing.T) {
@@ -434,7 +437,7 @@ func TestBothScopes(t *testing.T) {
 	}
 }
 
-// borrows has a VM of somebody else attach a disk, which Proxmox VE does without a word.
+// borrows attaches a disk to a VM of someone else, which Proxmox VE does without a warning.
 func (l *lab) borrows(r proxmox.Ref, disk string) {
 	l.Helper()
 	if l.config(r.VMID) == nil {
@@ -443,13 +446,13 @@ func (l *lab) borrows(r proxmox.Ref, disk string) {
 	l.must(l.root.Configure(l.Context(), r, proxmox.Change{Set: proxmox.Params{"virtio3": disk}}))
 }
 
-// returns has it detach the disk.
+// returns detaches the disk from it.
 func (l *lab) returns(r proxmox.Ref) {
 	l.Helper()
 	l.must(l.root.Configure(l.Context(), r, proxmox.Change{Delete: []string{"virtio3"}}))
 }
 
-// A disk that a VM of somebody else has attached too is not adopted, not handed over, not moved, and not destroyed.
+// TestBorrowed checks that a disk that is also attached to a VM of someone else is not adopted, not handed over, not moved, and not destroyed.
 func TestBorrowed(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		owner, borrower := proxmox.Ref{Node: "pve1", VMID: 500}, proxmox.Ref{Node: "pve1", VMID: 600}
@@ -479,7 +482,7 @@ func TestBorrowed(t *testing.T) {
 	})
 }
 
-// left600 checks that the borrowed disk is there, and that so many handovers were made.
+// left600 checks that the borrowed disk exists, and the number of handovers.
 func (l *lab) left600(handovers int) {
 	l.Helper()
 	disk, _, _ := strings.Cut(l.config(600)["virtio3"], ",")
@@ -488,7 +491,8 @@ func (l *lab) left600(handovers int) {
 	}
 }
 
-// While VMs that could have the disk are on a node that is off, it is not handed over on storage that all nodes reach, and it is on local storage.
+// TestUsersUnseen checks that a disk is not handed over on storage that all nodes reach, but is on local storage, while VMs that could have it are on
+// a node that is off.
 func TestUsersUnseen(t *testing.T) {
 	l := here(t)
 	off := func(yes bool) { l.pve.Edit(func(s *state.State) { s.Nodes["pve3"].Offline = yes }) } // It has VM 101.
@@ -503,7 +507,8 @@ func TestUsersUnseen(t *testing.T) {
 	l.until("the Machine gets it", l.bound(shared, b))
 }
 
-// Who is only to look is shown what would be done, without a privilege to do it, and writes nothing, not in Kubernetes either.
+// TestDryRun checks that a resource that may only observe shows what would be done, without a privilege to do it, and that nothing is written, not
+// even to Kubernetes.
 func TestDryRun(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		made, lost := l.volume("made", onLVM), l.volume("lost", onLVM)
@@ -538,7 +543,7 @@ func TestDryRun(t *testing.T) {
 	})
 }
 
-// annotations of Volumes, in order.
+// annotations returns the annotations of Volumes, in order.
 func annotations(volumes ...volume.Volume) []string {
 	var all []string
 	for _, v := range volumes {
@@ -550,7 +555,7 @@ func annotations(volumes ...volume.Volume) []string {
 	return all
 }
 
-// TestBeyondStorage makes no disk, and lets none grow or move, that is larger than its storage, and says so.
+// TestBeyondStorage checks that no disk is created, grown or moved that is larger than its storage, and that this is reported.
 func TestBeyondStorage(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v := l.volume("data", "size: 900G\nstorage: local-lvm\n")
@@ -576,7 +581,8 @@ func TestBeyondStorage(t *testing.T) {
 	})
 }
 
-// A Volume whose storage is named by a Storage is made once that is there, and stays on its storage whatever it is named by later.
+// TestStorageRef checks that a Volume whose storage is named by a Storage is created once the Storage exists, and stays on its storage whatever names
+// it later.
 func TestStorageRef(t *testing.T) {
 	cases := map[string]string{"Reference": "storageRef: {name: disks}\n", "Selector": "storageSelector: {matchLabels: {for: data}}\n"}
 	for name, spec := range cases {

@@ -33,7 +33,7 @@ import (
 // inManifest is the name of a disk that is to be adopted.
 const inManifest = "local-lvm:vm-500-disk-1"
 
-// detaches has VM 500 detach a disk that is made for it, and that Proxmox VE gives the name in the manifest.
+// detaches makes VM 500 detach a disk that is created for it, and that gets the name in the manifest.
 func (l *lab) detaches() {
 	l.Helper()
 	r := proxmox.Ref{Node: "pve1", VMID: 500}
@@ -49,13 +49,13 @@ func (l *lab) detaches() {
 	l.must(l.root.Configure(l.Context(), r, proxmox.Change{Delete: []string{"scsi1"}}))
 }
 
-// names has somebody write an external name, as who applies a manifest again.
+// names sets an external name, as a user who applies a manifest again does.
 func (l *lab) names(v volume.Volume, disk string) {
 	l.Helper()
 	l.change(v, func() { xpmeta.SetExternalName(v, disk) })
 }
 
-// keepsDisk has time pass, in which a Volume stays ready with its disk.
+// keepsDisk lets time pass, in which a Volume stays ready with its disk.
 func (l *lab) keepsDisk(v volume.Volume, disk, what string) {
 	l.Helper()
 	for range 5 {
@@ -66,8 +66,8 @@ func (l *lab) keepsDisk(v volume.Volume, disk, what string) {
 	}
 }
 
-// TestAppliedAgain applies the manifest of an adopted disk again, whose name in it is a former one since the first handover, and may be that of another disk by
-// then. A name that the disk never had is shown, and keeps nothing from being done.
+// TestAppliedAgain applies the manifest of an adopted disk again. Its name there is a former one since the first handover, and may now belong to
+// another disk. A name that the disk never had is shown, and prevents nothing.
 func TestAppliedAgain(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.detaches()
@@ -104,7 +104,8 @@ func TestAppliedAgain(t *testing.T) {
 	})
 }
 
-// TestLostAppliedAgain applies the manifest of an adopted disk again that was lost: another disk that has the name in it by then is taken with consent alone.
+// TestLostAppliedAgain applies the manifest of a lost adopted disk again, and checks that another disk which now has the name is taken only with
+// consent.
 func TestLostAppliedAgain(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.detaches()

@@ -52,7 +52,7 @@ type side struct {
 	deaths   int
 }
 
-// restart the provider, which is killed at a side effect.
+// restart restarts the provider, which is killed at a side effect.
 func (s *side) restart(fatal int) {
 	if s.provider != nil {
 		s.provider.Stop()
@@ -119,7 +119,7 @@ func (l *lab) must(err error) {
 	}
 }
 
-// ended waits for the end of a task of somebody else, which is to be well.
+// ended waits for the end of a task of someone else, which must succeed.
 func (l *lab) ended(u proxmox.UPID, err error) {
 	l.Helper()
 	l.must(err)
@@ -136,7 +136,7 @@ func (l *lab) ended(u proxmox.UPID, err error) {
 	}
 }
 
-// object makes a resource of a kind of the scope, older than those of higher numbers.
+// object creates a resource of a kind of the scope, older than those of higher numbers.
 func (l *lab) object(kindName, name string, number int, spec string, annotations map[string]string) resource.Managed {
 	l.Helper()
 	mg := configtest.NewResource(l.T, l.scope, kindName, name, number, spec, annotations)
@@ -145,13 +145,13 @@ func (l *lab) object(kindName, name string, number int, spec string, annotations
 	return mg
 }
 
-// volume makes a Volume.
+// volume creates a Volume.
 func (l *lab) volume(name, spec string) volume.Volume {
 	l.Helper()
 	return l.adopting(name, spec, "")
 }
 
-// adopting makes a Volume that adopts a disk.
+// adopting creates a Volume that adopts a disk.
 func (l *lab) adopting(name, spec, volumeID string) volume.Volume {
 	l.Helper()
 	var a map[string]string
@@ -170,7 +170,7 @@ const (
 	data   = "- name: data\n  device: scsi5\n  volumeRef:\n    name: %s\n"
 )
 
-// with is the spec of a Machine with Volumes.
+// with returns the spec of a Machine with Volumes.
 func with(names ...string) string {
 	spec := []string{"powerState: Running\nnode: pve1\n" + system}
 	for _, name := range names {
@@ -179,7 +179,7 @@ func with(names ...string) string {
 	return strings.Join(spec, "")
 }
 
-// machine makes a Machine with a disk of its own, and Volumes.
+// machine creates a Machine with a disk that is not a Volume's, and Volumes.
 func (l *lab) machine(name string, names ...string) object.Machine {
 	l.Helper()
 	m, ok := l.object("Machine", name, len(l.all), with(names...), nil).(object.Machine)
@@ -189,7 +189,7 @@ func (l *lab) machine(name string, names ...string) object.Machine {
 	return m
 }
 
-// lists has a Machine list these Volumes and no others.
+// lists makes a Machine list these Volumes and no others.
 func (l *lab) lists(m object.Machine, names ...string) {
 	l.Helper()
 	l.change(m, func() {
@@ -197,8 +197,7 @@ func (l *lab) lists(m object.Machine, names ...string) {
 	})
 }
 
-// reconcile a resource once, by a provider that is alive, and read it again. It reports
-// whether the resource is still there.
+// reconcile reconciles a resource once, by a provider that is alive, and reads it again. It reports whether the resource still exists.
 func (l *lab) reconcile(mg resource.Managed) bool {
 	l.Helper()
 	s := &l.volumes
@@ -229,10 +228,10 @@ func (l *lab) read(mg resource.Managed) bool {
 	return err == nil
 }
 
-// longest is how long something may take on a machine that is busy.
+// longest is how long something may take on a busy machine.
 const longest = 4 * time.Minute
 
-// until something holds, the providers reconcile all resources.
+// until makes the providers reconcile all resources until holds returns true.
 func (l *lab) until(what string, holds func() bool) {
 	l.Helper()
 	for end := time.Now().Add(longest); time.Now().Before(end); <-time.After(2 * time.Millisecond) {
@@ -257,7 +256,7 @@ func (l *lab) until(what string, holds func() bool) {
 	l.Fatalf("never happened: %s\nlast error: %v\n%s\n%s", what, l.last, raw, strings.Join(l.writes(), "\n"))
 }
 
-// age a resource whose object was created, so that it is not taken for too young to be seen.
+// age makes a resource whose object was created older, so that it is not considered too young to be seen.
 func (l *lab) age(mg resource.Managed) {
 	created := xpmeta.GetExternalCreateSucceeded(mg)
 	if created.IsZero() || time.Since(created) > time.Minute || !l.read(mg) {
@@ -270,7 +269,7 @@ func (l *lab) age(mg resource.Managed) {
 	}
 }
 
-// change a resource in the API.
+// change changes a resource in the API.
 func (l *lab) change(mg resource.Managed, change func()) {
 	l.Helper()
 	l.read(mg)
@@ -279,18 +278,18 @@ func (l *lab) change(mg resource.Managed, change func()) {
 	l.must(l.kube.Update(l.Context(), mg))
 }
 
-// delete a resource.
+// delete deletes a resource.
 func (l *lab) delete(mg resource.Managed) {
 	l.Helper()
 	l.must(l.kube.Delete(l.Context(), mg))
 }
 
-// gone reports whether a resource is.
+// gone returns a function that reports whether a resource no longer exists.
 func (l *lab) gone(mg resource.Managed) func() bool {
 	return func() bool { return !l.read(mg) }
 }
 
-// config of a VM; nil if there is none.
+// config returns the configuration of a VM; nil if there is none.
 func (l *lab) config(vmid int) map[string]string {
 	l.Helper()
 	c, err := l.root.Config(l.Context(), proxmox.Ref{Node: "pve1", VMID: vmid})
@@ -301,26 +300,26 @@ func (l *lab) config(vmid int) map[string]string {
 	return c.Values
 }
 
-// ref of the VM of a Machine.
+// ref returns the location of the VM of a Machine.
 func ref(m object.Machine) proxmox.Ref {
 	return proxmox.Ref{Node: m.Observation().Node, VMID: int(*m.Observation().VMID)}
 }
 
-// disks of all VMs on the storages, by their volume IDs.
+// disks returns the disks of all VMs on the storages, by their volume IDs.
 func (l *lab) disks() map[string]int64 {
 	l.Helper()
 	all, err := l.root.Volumes(l.Context(), "pve1", "local-lvm", "images")
 	l.must(err)
 	found := map[string]int64{}
 	for _, v := range all {
-		if v.VMID != 100 { // A template that is there from the beginning.
+		if v.VMID != 100 { // VM 100 is a template that exists from the beginning.
 			found[v.ID] = v.Size
 		}
 	}
 	return found
 }
 
-// writes to Proxmox VE by the provider so far.
+// writes returns the writes to Proxmox VE by the provider so far.
 func (l *lab) writes() []string {
 	var all []string
 	for _, r := range l.pve.Requests() {

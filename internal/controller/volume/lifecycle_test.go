@@ -63,7 +63,7 @@ func (l *lab) unbound(v volume.Volume) func() bool {
 	}
 }
 
-// TestLife has a disk made, attached, grown, handed to another Machine, detached and destroyed.
+// TestLife checks that a disk is created, attached, grown, handed to another Machine, detached and destroyed.
 func TestLife(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v := l.volume("data", onLVM)
@@ -100,9 +100,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// TestKilled has the providers of Volumes and of Machines die at each of their side effects, from the creation of a disk,
-// through its handover between two Machines that run, to its removal. Without FAULTS=all it is every seventh of them, in one
-// scope and on one version.
+// TestKilled kills the providers of Volumes and of Machines at each of their side effects, from the creation of a disk, through its handover between
+// two running Machines, to its removal. Without FAULTS=all, it uses every seventh of them, in one scope and on one version.
 func TestKilled(t *testing.T) {
 	for name, dies := range map[string]func(*lab) *side{
 		"Volumes":  func(l *lab) *side { return &l.volumes },
@@ -119,10 +118,10 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// thorough reports whether all is to be tried.
+// thorough reports whether to try everything.
 func thorough() bool { return os.Getenv("FAULTS") == "all" }
 
-// killed has a provider killed at each so many of its side effects.
+// killed kills a provider at every step-th of its side effects.
 func (l *lab) killed(s *side, step int) {
 	l.Helper()
 	a, b := l.machine("a"), l.machine("b")
@@ -146,7 +145,7 @@ func (l *lab) killed(s *side, step int) {
 	}
 }
 
-// count the writes that begin so.
+// count returns the number of writes with a prefix.
 func (l *lab) count(prefix string) int {
 	n := 0
 	for _, w := range l.writes() {
@@ -174,7 +173,7 @@ func (l *lab) handedOnce(a, b object.Machine) {
 	l.until("the Volume is gone", l.gone(v))
 }
 
-// TestHandovers hands a disk to and fro between two Machines that run while the providers are killed at random, ten times, and with FAULTS=all a
+// TestHandovers hands a disk back and forth between two running Machines while the providers are killed at random, ten times, and with FAULTS=all a
 // hundred times in both scopes and on both versions.
 func TestHandovers(t *testing.T) {
 	if thorough() {
@@ -184,7 +183,7 @@ func TestHandovers(t *testing.T) {
 	here(t).handsOver(10)
 }
 
-// handsOver a disk so many times.
+// handsOver hands over a disk a number of times.
 func (l *lab) handsOver(times int) {
 	l.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -218,7 +217,7 @@ func (l *lab) handsOver(times int) {
 	}
 }
 
-// started is the task that has started the VM of a Machine last; the VM is to run.
+// started returns the last task that has started the VM of a Machine. The VM must be running.
 func (l *lab) started(m object.Machine) string {
 	l.Helper()
 	if s, err := l.root.Status(l.Context(), ref(m)); err != nil || !s.Running() {
@@ -234,7 +233,7 @@ func (l *lab) started(m object.Machine) string {
 	return ""
 }
 
-// files of disks on the storage local.
+// files returns the files of disks on the storage local.
 func (l *lab) files() []string {
 	l.Helper()
 	all, err := l.root.Volumes(l.Context(), "pve1", "local", "images")
@@ -246,7 +245,7 @@ func (l *lab) files() []string {
 	return found
 }
 
-// TestTwoMachines has the one that lists the Volume first keep it.
+// TestTwoMachines checks that the Machine that lists the Volume first keeps it.
 func TestTwoMachines(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		a, b := l.machine("a"), l.machine("b")
@@ -267,7 +266,7 @@ func TestTwoMachines(t *testing.T) {
 	})
 }
 
-// TestInUse does not let a Volume go that a Machine lists.
+// TestInUse checks that a Volume is not deleted while a Machine lists it.
 func TestInUse(t *testing.T) {
 	l := here(t)
 	v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -284,7 +283,7 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// TestRetained keeps the disk in its stub VM.
+// TestRetained checks that the disk is kept in its stub VM.
 func TestRetained(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v := l.volume("data", onLVM+"reclaimPolicy: Retain\n")
@@ -308,8 +307,8 @@ func TestRetained(t *testing.T) {
 	})
 }
 
-// TestRetainedAfterAll keeps the disk, in its stub VM with the protection that it had, where somebody has thought better of it after an attempt to
-// destroy it has failed.
+// TestRetainedAfterAll sets the policy to Retain after an attempt to destroy the disk has failed, and checks that the disk is kept in its stub VM
+// with its previous protection.
 func TestRetainedAfterAll(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v := l.volume("data", onLVM)
@@ -327,7 +326,7 @@ func TestRetainedAfterAll(t *testing.T) {
 	})
 }
 
-// TestDestroyedByHand does not make a disk again that was destroyed with its VM, though a disk of its name is made.
+// TestDestroyedByHand checks that a disk that was destroyed with its VM is not created again, even if another disk of its name is created.
 func TestDestroyedByHand(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -346,14 +345,14 @@ func TestDestroyedByHand(t *testing.T) {
 	})
 }
 
-// pass lets enough time go by that a VM which is created again is seen to be another one: the simulator has a clock of its own, and a VM's
-// creation is written in seconds.
+// pass lets enough time pass for a VM that is created again to be recognized as another one. The simulator has a separate clock, and the creation
+// time of a VM is written in seconds.
 func (l *lab) pass() {
 	l.clock.Pass(time.Hour)
 	<-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 }
 
-// TestSnapshot says what is in the way of a handover: PVE does not hand over a disk that a snapshot has.
+// TestSnapshot checks that the obstacle to a handover is reported: PVE does not hand over a disk that is in a snapshot.
 func TestSnapshot(t *testing.T) {
 	l := here(t)
 	v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -369,7 +368,8 @@ func TestSnapshot(t *testing.T) {
 	l.until("the Machine is gone, and the disk is not", func() bool { return !l.read(m) && l.unbound(v)() })
 }
 
-// TestNoQuorum has the cluster lose its quorum: nothing is made or handed over meanwhile, that is told, and it is done once afterwards.
+// TestNoQuorum takes away the quorum of the cluster, and checks that nothing is created or handed over meanwhile, that this is reported, and that it
+// is done once afterwards.
 func TestNoQuorum(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		quorate := func(is bool) { l.pve.Edit(func(s *simulator.State) { s.NoQuorum = !is }) }
@@ -396,10 +396,11 @@ func TestNoQuorum(t *testing.T) {
 	})
 }
 
-// noLock is how Proxmox VE fails while something holds the lock of a VM's file.
+// noLock is the error of Proxmox VE while the lock of a VM's file is held.
 const noLock = "can't lock file '/var/lock/qemu-server/lock-10000.conf' - got timeout"
 
-// TestWaitsForLock has PVE hold the lock of a VM for a moment, as it does after a stop: that is a wait, of a call as of a task, and no failure.
+// TestWaitsForLock makes PVE hold the lock of a VM for a moment, as it does after a stop, and checks that this is a wait, for a call as for a task,
+// and not a failure.
 func TestWaitsForLock(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -435,7 +436,7 @@ func TestWaitsForLock(t *testing.T) {
 	}
 }
 
-// TestAdopted takes over an unused disk of a VM of somebody else, and nothing that is not one.
+// TestAdopted adopts an unused disk of a VM of someone else, and nothing that is not one.
 func TestAdopted(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		other := proxmox.Ref{Node: "pve1", VMID: 500}
@@ -477,7 +478,7 @@ func TestAdopted(t *testing.T) {
 	})
 }
 
-// A Volume moves to another storage, in a VM that runs and in its stub VM. The VM is not started for it.
+// TestMoved moves a Volume to another storage, in a running VM and in its stub VM, which is not started for that.
 func TestMoved(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -503,7 +504,7 @@ func TestMoved(t *testing.T) {
 	})
 }
 
-// What is retained in its stub VM as a disk that is attached is adopted with the stub VM.
+// TestStubTakenOver checks that a disk that is retained in its stub VM as an attached disk is adopted with the stub VM.
 func TestStubTakenOver(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v := l.volume("data", onLVM+"reclaimPolicy: Retain\n")
@@ -526,7 +527,8 @@ func TestStubTakenOver(t *testing.T) {
 	})
 }
 
-// TestStubBesideUnreadable takes a stub VM over though the record of another Volume cannot be read, unless that names it, or its disk.
+// TestStubBesideUnreadable checks that a stub VM is taken over although the record of another Volume cannot be read, unless that names the VM or its
+// disk.
 func TestStubBesideUnreadable(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -562,7 +564,7 @@ func TestStubBesideUnreadable(t *testing.T) {
 	}
 }
 
-// A disk that was adopted is retained unless the spec says otherwise.
+// TestAdoptedIsRetained checks that an adopted disk is retained unless the spec says otherwise.
 func TestAdoptedIsRetained(t *testing.T) {
 	l := here(t)
 	l.ended(l.root.Create(l.Context(), proxmox.Ref{Node: "pve1", VMID: 500}, proxmox.Params{
@@ -578,7 +580,7 @@ func TestAdoptedIsRetained(t *testing.T) {
 	}
 }
 
-// A Machine is not destroyed with a disk that somebody has moved by hand.
+// TestMovedByHand checks that a Machine is not destroyed with a disk that was moved manually.
 func TestMovedByHand(t *testing.T) {
 	l := here(t)
 	v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -598,7 +600,7 @@ func TestMovedByHand(t *testing.T) {
 	l.until("the Machine is gone, and the disk is not", func() bool { return !l.read(m) && l.unbound(v)() && len(l.files()) == 1 })
 }
 
-// A stub VM is no Machine, and nothing writes to it.
+// TestStubIsNoMachine checks that a stub VM is not a Machine, and nothing writes to it.
 func TestStubIsNoMachine(t *testing.T) {
 	l := here(t)
 	v := l.volume("data", onLVM)
@@ -613,7 +615,7 @@ func TestStubIsNoMachine(t *testing.T) {
 	}
 }
 
-// faults of a call or of a task.
+// faults returns the faults of a call or of a task.
 func faults() map[string]simulator.Fault {
 	return map[string]simulator.Fault{
 		"Refused":  {Status: 500, Message: "got timeout"},
@@ -628,8 +630,8 @@ func faults() map[string]simulator.Fault {
 	}
 }
 
-// Each call that writes fails once in each way, and each task, whoever has started it. Without FAULTS=all it is every third of them, in one
-// scope and on one version.
+// TestFaults makes each call that writes fail once in each way, and each task, regardless of who has started it. Without FAULTS=all, it uses every
+// third of them, in one scope and on one version.
 func TestFaults(t *testing.T) {
 	for name, fault := range faults() {
 		t.Run(name, func(t *testing.T) {
@@ -642,11 +644,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A handover whose answer is lost after a minute may still be carried out for a minute more: it is neither repeated nor forgotten.
+// TestLostLate checks that a handover whose answer is lost after a minute is neither repeated nor forgotten for another minute, in which it may still
+// be carried out.
 func TestLostLate(t *testing.T) {
 	l := here(t)
 	l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/nodes/pve1/qemu/*/move_disk", CutBefore: true, Count: 1})
-	over := sync.OnceFunc(func() { l.clock.Pass(61 * time.Second) }) // That is how long the call has taken.
+	over := sync.OnceFunc(func() { l.clock.Pass(61 * time.Second) }) // This is how long the call has taken.
 	l.now = func() time.Time {
 		if l.handovers() > 0 {
 			over()
@@ -673,7 +676,7 @@ func TestLostLate(t *testing.T) {
 	}
 }
 
-// handovers are how often the provider has asked for a disk to be moved.
+// handovers returns how often the provider has requested to move a disk.
 func (l *lab) handovers() int {
 	n := 0
 	for _, w := range l.writes() {
@@ -684,7 +687,7 @@ func (l *lab) handovers() int {
 	return n
 }
 
-// fails has each so many of the calls, or of the tasks, fail once.
+// fails makes every step-th of the calls, or of the tasks, fail once.
 func (l *lab) fails(fault simulator.Fault, step int) {
 	l.Helper()
 	methods := []string{http.MethodPost, http.MethodPut, http.MethodDelete}
@@ -709,7 +712,7 @@ func (l *lab) fails(fault simulator.Fault, step int) {
 	}
 }
 
-// matches counts the calls of the provider that a fault may hit, or for one of tasks those that start such a task.
+// matches counts the calls of the provider that a fault may affect. For a fault of tasks, these are the calls that start such a task.
 func (l *lab) matches(f simulator.Fault) int {
 	n := 0
 	for _, w := range l.writes() {
@@ -725,7 +728,7 @@ func (l *lab) matches(f simulator.Fault) int {
 	return n
 }
 
-// left are the disks and the VMs that there are.
+// left returns the existing disks and VMs.
 func (l *lab) left() []string {
 	l.Helper()
 	all, err := l.root.Guests(l.Context())

@@ -36,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// A view is what was found about a Volume, and what is to be done.
+// A view holds what was found about a Volume, and the decision.
 type view struct {
 	decision
 
@@ -46,20 +46,20 @@ type view struct {
 	difference []v1alpha1.OptionDifference
 	problems   []kind.Problem
 
-	// beside is a problem that is only shown: it keeps nothing from being done.
+	// beside is a problem that is only shown, and prevents nothing.
 	beside *kind.Problem
 
-	// found is a disk that has the name of one that was lost, or of which it is not certain which one it is; nil for none.
+	// found is a disk that has the name of one that was lost, or of one whose identity is uncertain; nil for none.
 	found *found
 
-	// storage and node that a disk is made on.
+	// storage and node on which a disk is created.
 	storage, node string
 
-	// fit is how the disk fits on the storage that it is to take more of.
+	// fit is whether the disk fits on the storage of which it is to take more.
 	fit capacity.Fit
 }
 
-// Observe finds the disk, and what is to be done about it.
+// Observe finds the disk, and decides what to do about it.
 func (e *external) Observe(ctx context.Context, m Volume) (managed.ExternalObservation, error) {
 	if e.client == nil {
 		return managed.ExternalObservation{}, nil
@@ -113,22 +113,22 @@ func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObser
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: v.problem != nil || !v.due() || !kind.MayChange(m)}, nil
 }
 
-// due reports whether a call is to be made.
+// due reports whether a call is needed.
 func (d *decision) due() bool {
 	return slices.Contains([]action{makeStub, migrate, give, move, attach, grow, protect, destroy}, d.action)
 }
 
-// emitRetained tells what becomes of a disk that is kept.
+// emitRetained reports what becomes of a disk that is kept.
 func (e *external) emitRetained(m Volume) {
 	if e.view.Made() && !e.view.Removing && !e.view.Lost {
 		e.Event(m, event.Normal(eventRetained, fmt.Sprintf("disk %s is retained in Proxmox VE", e.view.Volume)))
 	}
 }
 
-// mostTurns is how often it is decided again after something was noted in the record.
+// mostTurns is how often the decision is repeated after the record was updated.
 const mostTurns = 4
 
-// look looks at the disk, notes what has become of it, and decides what is to be done.
+// look reads the disk, records its state, and decides what to do.
 func (e *external) look(ctx context.Context, m Volume) error {
 	if e.stillSettled(ctx, m) {
 		return nil
@@ -154,8 +154,8 @@ func (e *external) look(ctx context.Context, m Volume) error {
 	return errors.New("cannot determine the state of the disk yet: it is checked again")
 }
 
-// confirmLoss decides again about a disk that looks lost. While a VM is restored in place, its configuration has neither its UUID nor its disks, and no lock
-// (PVE::QemuServer, restore_vma_archive): what is seen counts only if no task works on the VMs before and after.
+// confirmLoss repeats the decision about a disk that looks lost. While a VM is restored in place, its configuration has neither its UUID nor its
+// disks, and no lock (PVE::QemuServer, restore_vma_archive). What was read therefore counts only if no task works on the VMs before and after.
 func (e *external) confirmLoss(ctx context.Context, m Volume) error {
 	for _, read := range []func() error{func() error { return e.readState(ctx, m) }, func() error { return nil }} {
 		works, err := e.reader.worksOnDisk(ctx, e.view.state)
@@ -174,8 +174,8 @@ func (e *external) confirmLoss(ctx context.Context, m Volume) error {
 	return nil
 }
 
-// stillSettled reports whether a Volume that was settled still is, by what is known of the VMs, which takes no call for each of them. That nothing is
-// to be done is all that is believed of it.
+// stillSettled reports whether a Volume that was settled still is, according to cached data of the VMs, which takes no call for each of them. That
+// data is only trusted to show that there is nothing to do.
 func (e *external) stillSettled(ctx context.Context, m Volume) bool {
 	v := e.view
 	if kind.ReconcileRequested(m) || !settled(m) || !v.Made() || v.Lost || meta.WasDeleted(m) || v.Handover != nil || v.Begun != 0 || v.Task != "" || v.Removing {
@@ -184,7 +184,7 @@ func (e *external) stillSettled(ctx context.Context, m Volume) bool {
 	e.reader.usesKnown = true
 	defer func() { e.reader.usesKnown = false }()
 	if err := e.readState(ctx, m); err != nil {
-		return false // It is met again.
+		return false // The error recurs in the complete observation.
 	}
 	v.decision = *v.decide()
 	uid := ""
@@ -194,7 +194,7 @@ func (e *external) stillSettled(ctx context.Context, m Volume) bool {
 	return v.action == keep && v.problem == nil && v.Machine == uid && (v.placed() || !kind.MayChange(m))
 }
 
-// readState reads the state of the Volume. The tasks are read before the VMs: what they have done shows in those then.
+// readState reads the state of the Volume. The tasks are read before the VMs, so that these show their results.
 func (e *external) readState(ctx context.Context, m Volume) error {
 	s, p := e.view.state, m.Parameters()
 	s.now, s.deleted, s.retain = e.Now().Unix(), meta.WasDeleted(m), ptr.Deref(p.ReclaimPolicy, "") == v1alpha1.VolumeRetain
@@ -245,7 +245,7 @@ func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 	return true, e.save(ctx, m)
 }
 
-// noteMachine notes for which Machine the disk is kept, and where it was seen. It reports no need to decide again.
+// noteMachine records for which Machine the disk is kept, and where it was seen. It never requires another decision.
 func (e *external) noteMachine(ctx context.Context, m Volume) (bool, error) {
 	v := e.view
 	uid, name := "", ""
@@ -263,7 +263,7 @@ func (e *external) noteMachine(ctx context.Context, m Volume) (bool, error) {
 	return false, e.save(ctx, m)
 }
 
-// noteStub notes that the stub VM is there, with the disk that it was made with.
+// noteStub records that the stub VM exists, with the disk that it was created with.
 func (e *external) noteStub(m Volume) {
 	v := e.view
 	v.Begun, v.Task, v.Failures, v.FailedAt, v.Message = 0, "", 0, 0, ""
@@ -280,7 +280,7 @@ func (e *external) noteStub(m Volume) {
 	e.Event(m, event.Normal(eventMade, fmt.Sprintf("disk %s is made", v.Volume)))
 }
 
-// noteArrival notes that the target of the handover has the disk.
+// noteArrival records that the target of the handover has the disk.
 func (e *external) noteArrival(m Volume) {
 	v, h := e.view, e.view.Handover
 	volume := v.arrived()
@@ -296,7 +296,7 @@ func (e *external) noteArrival(m Volume) {
 	e.inventory.GuestChanged(h.To)
 }
 
-// noteEnd notes the end of an attempt, and that it has failed if it has.
+// noteEnd records the end of an attempt, and its failure, if it has failed.
 func (e *external) noteEnd(m Volume) {
 	v := e.view
 	refused := v.Handover != nil && v.Handover.Begun == 0
@@ -313,12 +313,12 @@ func (e *external) noteEnd(m Volume) {
 		v.VMID, v.UUID = 0, ""
 	}
 	if v.Handover == nil && v.holder != nil {
-		e.inventory.GuestChanged(v.holder.VMID) // It may be another size.
+		e.inventory.GuestChanged(v.holder.VMID) // The size may have changed.
 	}
 	v.Handover, v.Begun, v.Task, v.Removing = nil, 0, "", false
 }
 
-// fail notes that an attempt has failed.
+// fail records that an attempt has failed.
 func (e *external) fail(m Volume, message string) {
 	v := e.view
 	v.Failures++
@@ -326,15 +326,15 @@ func (e *external) fail(m Volume, message string) {
 	e.Event(m, event.Warning(eventFailed, errors.New(message)))
 }
 
-// Event tells of something that has happened to the disk, unless it is only looked at: then nothing is noted, and each look finds it again.
+// Event records an event of the disk, unless the Volume only observes. In that case nothing is recorded, and each reconcile would repeat the event.
 func (e *external) Event(m Volume, v event.Event) {
 	if kind.MayChange(m) {
 		e.Parts.Event(m, v)
 	}
 }
 
-// save keeps the record, with the annotations that belong to it. Nothing is written for a disk that is only looked at: what was
-// found about it holds for this look.
+// save writes the record, with the annotations that belong to it. Nothing is written for a disk that is only observed. What was found about it holds
+// for this reconcile.
 func (e *external) save(ctx context.Context, m Volume) error {
 	if !kind.MayChange(m) {
 		return nil

@@ -31,12 +31,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// deviceOf is the device that a Machine has for the Volume of each name.
+// deviceOf returns the device that a Machine has for the Volume of each name.
 func deviceOf(name string) string {
 	return map[string]string{"a": "scsi5", "b": "scsi6", "c": "scsi7", "d": "scsi8"}[name]
 }
 
-// several is the spec of a Machine with Volumes, each as its device.
+// several returns the spec of a Machine with Volumes, each as its device.
 func several(names ...string) string {
 	var spec strings.Builder
 	spec.WriteString("powerState: Running\nnode: pve1\n" + system)
@@ -46,7 +46,7 @@ func several(names ...string) string {
 	return spec.String()
 }
 
-// listsSeveral has a Machine list these Volumes, each as its device.
+// listsSeveral makes a Machine list these Volumes, each as its device.
 func (l *lab) listsSeveral(m object.Machine, names ...string) {
 	l.Helper()
 	l.change(m, func() { l.must(yaml.Unmarshal([]byte(several(names...)), m.Parameters())) })
@@ -68,7 +68,7 @@ func (l *lab) allBound(m object.Machine, node string, all ...volume.Volume) func
 	}
 }
 
-// permuted is a Machine with the Volumes b, c and d, whose names a live migration gives to others of them: a is taken off, and d gets its name.
+// permuted returns a Machine with the Volumes b, c and d, whose names a live migration permutes: a is removed from the list, and d gets its name.
 func (l *lab) permuted() (object.Machine, []volume.Volume) {
 	l.Helper()
 	all := map[string]volume.Volume{}
@@ -94,7 +94,7 @@ func (l *lab) permuted() (object.Machine, []volume.Volume) {
 	return m, []volume.Volume{all["b"], all["c"], all["d"]}
 }
 
-// live migrates the VM of a Machine while it runs, as a node that is put into maintenance has its VMs do.
+// live migrates the running VM of a Machine, as happens to the VMs of a node that is put into maintenance.
 func (l *lab) live(m object.Machine, node string) proxmox.Ref {
 	l.Helper()
 	l.ended(l.root.Migrate(l.Context(), ref(m), proxmox.MigrateOptions{Target: node, Online: true, WithLocalDisks: true}))
@@ -102,7 +102,7 @@ func (l *lab) live(m object.Machine, node string) proxmox.Ref {
 	return proxmox.Ref{Node: node, VMID: ref(m).VMID}
 }
 
-// TestMigratedLive has a VM that runs migrate, and each of its Volumes follow its disk to the name that it has then.
+// TestMigratedLive migrates a running VM, and checks that each of its Volumes follows its disk to the new name.
 func TestMigratedLive(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		m, all := l.permuted()
@@ -131,7 +131,7 @@ func TestMigratedLive(t *testing.T) {
 	})
 }
 
-// TestMigratedLiveAndTakenOff takes a Volume off the list, and deletes another one's Machine entry, before anybody has looked at the VM that has migrated.
+// TestMigratedLiveAndTakenOff removes a Volume from the list, and deletes another one's Machine entry, before the migrated VM is reconciled.
 func TestMigratedLiveAndTakenOff(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		m, all := l.permuted()
@@ -150,7 +150,8 @@ func TestMigratedLiveAndTakenOff(t *testing.T) {
 	})
 }
 
-// TestMigratedUnproven leaves disks alone of which nobody can tell which ones they are, and their VM, until somebody attaches the one that was detached.
+// TestMigratedUnproven checks that disks whose identity is uncertain are left alone, and so is their VM, until a user attaches the one that was
+// detached.
 func TestMigratedUnproven(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		m, all := l.permuted()
@@ -181,7 +182,8 @@ func TestMigratedUnproven(t *testing.T) {
 	})
 }
 
-// TestTakenOffAndMoved takes a Volume off the list and names another node at once, while the guest does not let the disk go: the VM does not migrate with it.
+// TestTakenOffAndMoved removes a Volume from the list and names another node at the same time, while the guest does not release the disk, and checks
+// that the VM does not migrate with it.
 func TestTakenOffAndMoved(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v := l.volume("data", onLVM)
@@ -205,8 +207,8 @@ func TestTakenOffAndMoved(t *testing.T) {
 	})
 }
 
-// TestAttachedInPlaceOfAnother exchanges a disk of the Machine for a Volume while the spec is refused for another reason, so that the Volume has arrived
-// before anything is sent: one call then detaches the one, which becomes the unused disk that the Volume was, and attaches the Volume.
+// TestAttachedInPlaceOfAnother exchanges a disk of the Machine for a Volume while the spec is refused for another reason, so that the Volume has
+// arrived before anything is sent. One call then detaches the disk, which becomes the unused disk that the Volume was, and attaches the Volume.
 func TestAttachedInPlaceOfAnother(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		old := "- name: old\n  device: scsi1\n  size: 1G\n  storage: local-lvm\n  removalPolicy: Detach\n"
@@ -222,7 +224,7 @@ func TestAttachedInPlaceOfAnother(t *testing.T) {
 		lists := fmt.Sprintf(data, "data")
 		asks := func(text string) {
 			l.change(m, func() {
-				m.Parameters().Disks = nil // What is there would be kept in the entries.
+				m.Parameters().Disks = nil // The present disks would be kept in the entries.
 				l.must(yaml.Unmarshal([]byte(text), m.Parameters()))
 			})
 		}
@@ -240,7 +242,8 @@ func TestAttachedInPlaceOfAnother(t *testing.T) {
 	})
 }
 
-// TestConsentedTo has somebody attach another disk in place of a Volume's, which nobody can tell from a migration, and then say that the one by its name is it.
+// TestConsentedTo attaches another disk in place of a Volume's, which cannot be distinguished from a migration, and then consents to the disk with
+// its name.
 func TestConsentedTo(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v := l.volume("data", onLVM)

@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// at is the spec of a Machine of another node than pve1; an empty one is for any.
+// at returns the spec of a Machine on another node than pve1, or on any node if it is empty.
 func at(node string, names ...string) string {
 	spec := with(names...)
 	if node == "" {
@@ -43,7 +43,7 @@ func at(node string, names ...string) string {
 	return strings.Replace(spec, "node: pve1\n", "node: "+node+"\n", 1)
 }
 
-// machineAt makes a Machine of a node.
+// machineAt creates a Machine on a node.
 func (l *lab) machineAt(node, name string, names ...string) object.Machine {
 	l.Helper()
 	m, ok := l.object("Machine", name, len(l.all), at(node, names...), nil).(object.Machine)
@@ -53,7 +53,7 @@ func (l *lab) machineAt(node, name string, names ...string) object.Machine {
 	return m
 }
 
-// listsAt has a Machine of a node list these Volumes and no others.
+// listsAt makes a Machine on a node list these Volumes and no others.
 func (l *lab) listsAt(m object.Machine, node string, names ...string) {
 	l.Helper()
 	l.change(m, func() {
@@ -70,7 +70,7 @@ func (l *lab) boundOn(node string, v volume.Volume, m object.Machine) func() boo
 	}
 }
 
-// A Volume on local storage pins the VM of its Machine to its node, until it is moved to storage that all nodes reach.
+// TestPinnedToNode checks that a Volume on local storage pins the VM of its Machine to its node, until it is moved to storage that all nodes reach.
 func TestPinnedToNode(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v := l.volume("data", onLVM+"node: pve2\n")
@@ -90,7 +90,8 @@ func TestPinnedToNode(t *testing.T) {
 	})
 }
 
-// A Machine of another node waits and says so, as does the Volume. It gets the disk when it is moved to storage that all nodes reach.
+// TestOnAnotherNode checks that a Machine on another node waits and reports that, as does the Volume. It gets the disk when the disk is moved to
+// storage that all nodes reach.
 func TestOnAnotherNode(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		m := l.machineAt("pve2", "there")
@@ -109,7 +110,7 @@ func TestOnAnotherNode(t *testing.T) {
 	})
 }
 
-// A Machine is not made on a node which does not reach the disk.
+// TestMadeElsewhere checks that a Machine is not created on a node that does not reach the disk.
 func TestMadeElsewhere(t *testing.T) {
 	l := here(t)
 	v := l.volume("data", onLVM+"node: pve1\n")
@@ -122,7 +123,7 @@ func TestMadeElsewhere(t *testing.T) {
 	l.until("the Machine has the disk", l.boundOn("pve1", v, m))
 }
 
-// While a node is off, a Volume on it is left alone, and says so. It goes on when the node is back.
+// TestNodeOff checks that a Volume on a node that is off is left alone, reports that, and continues when the node is back.
 func TestNodeOff(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		before := len(l.on("pve2", "ceph"))
@@ -164,8 +165,8 @@ func TestNodeOff(t *testing.T) {
 	})
 }
 
-// TestNodeDies has a node die, and then leave the cluster, while a task works on a disk there that other nodes reach: the VM goes on another one, as HA
-// has it, and so does the Volume once the node is no member of the cluster any more.
+// TestNodeDies fails a node, which then leaves the cluster, while a task works on a disk there that other nodes reach. HA moves the VM to another
+// node, and the Volume continues there once the node is no longer a member of the cluster.
 func TestNodeDies(t *testing.T) {
 	for name, deleted := range map[string]bool{"Grown": false, "Deleted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +203,7 @@ func TestNodeDies(t *testing.T) {
 	}
 }
 
-// on are the disks of a storage of a node.
+// on returns the disks of a storage of a node.
 func (l *lab) on(node, storage string) []string {
 	l.Helper()
 	all, err := l.root.Volumes(l.Context(), node, storage, "images")
@@ -214,7 +215,7 @@ func (l *lab) on(node, storage string) []string {
 	return found
 }
 
-// A stub VM that somebody has taken to another node is found there.
+// TestStubMigrated checks that a stub VM that a user has moved to another node is found there.
 func TestStubMigrated(t *testing.T) {
 	l := here(t)
 	v := l.volume("data", onLVM+"node: pve1\n")
@@ -232,7 +233,7 @@ func TestStubMigrated(t *testing.T) {
 	}
 }
 
-// elsewhere has Machines be in another cluster, by a provider config of their own.
+// elsewhere moves Machines to another cluster, with a separate provider config.
 func (l *lab) elsewhere(all ...object.Machine) {
 	l.Helper()
 	const name = "elsewhere"
@@ -262,7 +263,8 @@ func (l *lab) elsewhere(all ...object.Machine) {
 	}
 }
 
-// A Machine of another cluster that lists the Volume, be its VM there or not, holds nobody up: not an older one either. Both say so.
+// TestOtherCluster checks that a Machine in another cluster that lists the Volume, whether its VM exists or not, holds up no other Machine, even if
+// it is older. Both report that.
 func TestOtherCluster(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		young, old := l.machine("young", "data"), l.machine("old")

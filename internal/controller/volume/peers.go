@@ -30,19 +30,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// peers are the other Volumes that there are in the cluster of one, in all scopes.
+// peers are the other Volumes in the cluster of a Volume, in all scopes.
 type peers struct {
 	kube  client.Reader
 	lists []resource.ManagedList
 
-	// of is the Volume itself, and cluster the one that it is in; empty if that is not known.
+	// of is the Volume itself, and cluster its cluster; empty if that is unknown.
 	of      Volume
 	cluster string
 
 	// recordCounts reports whether the record of another Volume counts.
 	recordCounts func(resource.Managed) bool
 
-	// confined is true for a Volume of a tenant, which is told the names of those of its own namespace only.
+	// confined is true for a Volume of a tenant, which may know the names of Volumes in its own namespace only.
 	confined bool
 }
 
@@ -53,7 +53,7 @@ func (e *external) peers(m Volume) peers {
 	}
 }
 
-// find returns the name of another Volume of the cluster that is as asked for, as far as its user may know that, and if its record counts.
+// find returns the name of another Volume of the cluster that matches and whose record counts, as far as the user may know the name.
 func (p peers) find(ctx context.Context, is func(resource.Managed) bool) (string, error) {
 	for _, empty := range p.lists {
 		all, err := kind.ListCached(ctx, p.kube, empty)
@@ -80,33 +80,34 @@ func (p peers) sharesCluster(other resource.Managed) bool {
 	return has == "" || p.cluster == "" || has == p.cluster
 }
 
-// withDisk returns the name of another Volume that has a disk, or may be about to, whichever is older: what has it, keeps it.
+// withDisk returns the name of another Volume that has a disk, or of an older one that may be about to adopt it. A Volume that has a disk keeps it.
 func (p peers) withDisk(ctx context.Context, volume string) (string, error) {
 	return p.find(ctx, func(other resource.Managed) bool {
 		return claims(other, volume) || kind.Older(other, p.of) && meta.GetExternalName(other) == volume && !wasNamed(other, volume)
 	})
 }
 
-// withStub returns the name of another Volume whose stub VM a VM is, or may be: one whose record cannot be read names the VM or the disk in it.
+// withStub returns the name of another Volume to which a stub VM belongs, or may belong, because its record cannot be read and names the VM or its
+// disk.
 func (p peers) withStub(ctx context.Context, uuid, volume string) (string, error) {
 	return p.find(ctx, func(other resource.Managed) bool {
 		r, err := volumeref.RecordOf(other)
-		if err != nil { // Anybody may have written it, about anything.
+		if err != nil { // Any user may have written it, and it may name any VM.
 			return volumeref.Mentions(other, uuid) || volumeref.Mentions(other, volume)
 		}
 		return strings.EqualFold(r.UUID, uuid)
 	})
 }
 
-// neighbours returns the Volumes that have to do with a VM, which has this volume now as what the disk was.
+// neighbours returns the Volumes that concern a VM. The VM has the volume there in place of the disk.
 func (p peers) neighbours(ctx context.Context, uuid, there string) ([]neighbour, error) {
 	var all []neighbour
 	_, err := p.find(ctx, func(other resource.Managed) bool {
 		r, err := volumeref.RecordOf(other)
 		switch {
-		case !p.recordCounts(other): // Anybody may have made it up.
+		case !p.recordCounts(other): // Any user may have forged it.
 		case err != nil && (volumeref.Mentions(other, uuid) || volumeref.Mentions(other, there)):
-			all = append(all, neighbour{volume: there}) // It is not known which disk it has.
+			all = append(all, neighbour{volume: there}) // It is unknown which disk it has.
 		case err == nil && r.Made() && !r.Lost && (r.On(uuid) || r.Volume == there):
 			all = append(all, neighbour{volume: r.Volume, device: volumeref.PlaceOf(other, r).Device, held: r.On(uuid)})
 		}
@@ -121,7 +122,7 @@ func claims(mg resource.Managed, volume string) bool {
 	return err == nil && r.Volume == volume && !r.Lost
 }
 
-// wasNamed reports whether a volume ID is a former one of the disk of a Volume, which an external name may still have.
+// wasNamed reports whether a volume ID is a former name of a Volume's disk, which an external name may still contain.
 func wasNamed(mg resource.Managed, volume string) bool {
 	r, err := volumeref.RecordOf(mg)
 	return err == nil && r.WasNamed(volume)

@@ -36,20 +36,21 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// A VM that runs and migrates gets new disks on its new node, where its storage is local: they have the lowest free names in the order of their devices
-// (PVE::QemuServer, vm_migrate_alloc_nbd_disks), so that the name of a disk may be that of another one then. Its device stays. So a name proves a
-// disk only as the device that it was seen as last, or where nothing contradicts that the VM has it as another one now.
+// A running VM that migrates gets new disks on its new node if its storage is local. The disks get the lowest free names in the order of their
+// devices (PVE::QemuServer, vm_migrate_alloc_nbd_disks), so the name of a disk may then belong to another one. Its device stays the same. A name
+// therefore identifies a disk only if the disk is still the device as which it was last seen, or if nothing suggests that the VM has it as another
+// device now.
 
-// at is the device of the VM that a volume is, or the option of the unused disk; empty for none.
+// at returns the device of the VM that a volume is, or the option of the unused disk; empty for none.
 func (v *vm) at(volume string) string { return cmp.Or(v.attached(volume), v.unused(volume)) }
 
-// placeOf returns where a VM has a disk, whose size was known before.
+// placeOf returns where a VM has a disk. size is its previously known size.
 func placeOf(v *vm, volume, size string) volumeref.Place {
 	device := v.at(volume)
 	return volumeref.Place{Node: v.Node, Device: device, Size: cmp.Or(v.sizeAt(device), size)}
 }
 
-// sizeAt is the size of a device as PVE writes it; empty if it does not.
+// sizeAt returns the size of a device as PVE writes it; empty if PVE does not.
 func (v *vm) sizeAt(device string) string {
 	d, err := proxmox.ParseDisk(cmp.Or(v.Active[device], v.Config[device]))
 	if err != nil {
@@ -58,28 +59,29 @@ func (v *vm) sizeAt(device string) string {
 	return d.Options.Get("size")
 }
 
-// A neighbour is another Volume whose disk the same VM has, or whose record names a volume of that VM.
+// A neighbour is another Volume whose disk is in the same VM, or whose record names a volume of that VM.
 type neighbour struct {
-	// volume and device that its record has, and whether the VM is its holder.
+	// volume and device in its record, and whether the VM is its holder.
 	volume, device string
 	held           bool
 }
 
-// contradicted reports whether the VM has another disk now as what the neighbour's is by its record, so that its name is another disk's, too.
+// contradicted reports whether the VM now has another disk as the device in the neighbour's record. The recorded name then belongs to another disk
+// too.
 func (n neighbour) contradicted(v *vm) bool {
 	now := v.Active.Volume(n.device)
 	return n.held && n.device != "" && now != "" && now != n.volume
 }
 
-// decidePlace decides about a disk that is not where it was seen last, unless it is proven to be the one that has its name. A disk whose
-// storage all nodes reach keeps its name.
+// decidePlace decides about a disk that is not where it was last seen, unless it is proven to be the one that has its name. A disk keeps its name if
+// all nodes have access to its storage.
 func (s *state) decidePlace(v *vm) *decision {
 	was, now := s.Place, v.at(s.Volume)
 	there := v.Active.Volume(was.Device)
 	switch {
 	case now != "" && now == was.Device, s.shared:
 		return nil
-	case v.Config["lock"] == "migrate": // Its names may be those of the other node already.
+	case v.Config["lock"] == "migrate": // Its names may already be those of the other node.
 		return because(wait, reasonLocked, "%s", vmstate.Locked(v.VMID, "migrate"))
 	case was.Device == "" && now == "":
 		return nil
@@ -87,7 +89,7 @@ func (s *state) decidePlace(v *vm) *decision {
 		return s.decideMigrated(v, there)
 	case s.ofAnother(now):
 		return s.unproven(v, "%s, which has the name now, is another disk of the Machine", now)
-	case was.Device == "", qemu.IsUnused(was.Device): // A migration keeps the names of unused disks, and of a VM that is where it was nothing else gives names.
+	case was.Device == "", qemu.IsUnused(was.Device): // A migration keeps the names of unused disks, and nothing renames disks without one.
 		return nil
 	case qemu.IsUnused(now) && s.ofAnother(was.Device): // The Machine has detached it, and attached another disk in its place.
 		return nil
@@ -97,7 +99,7 @@ func (s *state) decidePlace(v *vm) *decision {
 	return nil
 }
 
-// decideMigrated decides about a disk of a VM that has come to another node, where the disk may have another name.
+// decideMigrated decides about a disk of a VM that was migrated to another node, where the disk may have another name.
 func (s *state) decideMigrated(v *vm, there string) *decision {
 	device := s.Place.Device
 	if why := s.implausible(v, there); why != "" {
@@ -106,7 +108,7 @@ func (s *state) decideMigrated(v *vm, there string) *decision {
 	return &decision{action: follow, from: v, key: device}
 }
 
-// implausible is why the volume that a VM has on its new node, as the device that the disk was, may be another disk; empty if it is the one.
+// implausible returns why the volume that a VM has as the disk's device on its new node may be another disk; empty if it is the disk.
 func (s *state) implausible(v *vm, there string) string {
 	device := s.Place.Device
 	was, err := proxmox.ParseSize(s.Place.Size)
@@ -137,13 +139,14 @@ func (s *state) implausible(v *vm, there string) string {
 	return ""
 }
 
-// ascends reports whether the disks of a storage have numbers that ascend with their devices, as after a live migration. One of a VM that is off keeps
-// the names, unless they are taken (PVE::QemuMigrate, sync_offline_local_volumes), so that another disk as the device was exchanged by hand.
+// ascends reports whether the disks of a storage have numbers that ascend with their devices, as after a live migration. The disks of a VM that is
+// off keep their names, unless these are taken (PVE::QemuMigrate, sync_offline_local_volumes). Another disk as the device was then exchanged
+// manually.
 func (v *vm) ascends(storage string) bool {
 	last := -1
 	for _, device := range slices.Sorted(maps.Keys(v.Active)) {
 		volume := v.Active.Volume(device)
-		if !qemu.IsDisk(device) || device == qemu.TPMDevice || storageOf(volume) != storage || !reDisk.MatchString(volume) { // A TPM's state is copied before.
+		if !qemu.IsDisk(device) || device == qemu.TPMDevice || storageOf(volume) != storage || !reDisk.MatchString(volume) { // A TPM is copied first.
 			continue
 		}
 		n, err := strconv.Atoi(reNumber.FindStringSubmatch(volume)[1])
@@ -155,18 +158,18 @@ func (v *vm) ascends(storage string) bool {
 	return true
 }
 
-// reNumber finds the number of a disk in its volume ID.
+// reNumber matches the number of a disk in its volume ID.
 var reNumber = regexp.MustCompile(`-disk-([0-9]+)(?:\.[a-z0-9]+)?$`)
 
-// ofAnother reports whether a device is another entry's of the Machine that has the VM.
+// ofAnother reports whether a device belongs to another entry of the Machine that has the VM.
 func (s *state) ofAnother(device string) bool { return slices.Contains(s.others, device) }
 
-// isNeighbour reports whether a volume as this device is another Volume's by its record.
+// isNeighbour reports whether a volume as this device belongs to another Volume by its record.
 func (s *state) isNeighbour(device, volume string) bool {
 	return slices.ContainsFunc(s.neighbours, func(n neighbour) bool { return n.held && n.device == device && n.volume == volume })
 }
 
-// unproven leaves a disk alone of which it is not certain which one it is.
+// unproven returns the decision to leave a disk alone because its identity is uncertain.
 func (s *state) unproven(v *vm, why string, words ...any) *decision {
 	was, attach := "", ""
 	if p := s.Place; p.Device != "" {
@@ -181,8 +184,8 @@ func (s *state) unproven(v *vm, why string, words ...any) *decision {
 		v.VMID, v.Node, s.Volume, was, fmt.Sprintf(why, words...), attach)
 }
 
-// consented shows the disk that has the name of one of which it is not certain which one it is, and reports whether the user has consented to take just
-// that disk for it. It is noted then.
+// consented shows the disk that has the name of one whose identity is uncertain, and reports whether the user has consented to take exactly that disk
+// for it. In that case it is recorded.
 func (e *external) consented(ctx context.Context, m Volume) (bool, error) {
 	v := e.view
 	if v.problem == nil || v.action != stuck || v.problem.Reason != reasonUnproven {
@@ -210,7 +213,7 @@ func (e *external) consented(ctx context.Context, m Volume) (bool, error) {
 	return true, e.save(ctx, m)
 }
 
-// renamedHint tells of a volume that a VM which is back on its node has in place of the disk; it is empty if there is none.
+// renamedHint describes the volume that a VM which is back on its node has in place of the disk; it is empty if there is none.
 func (s *state) renamedHint(v *vm) string {
 	there := v.Active.Volume(s.Place.Device)
 	if storageOf(there) != storageOf(s.Volume) {
@@ -220,12 +223,12 @@ func (s *state) renamedHint(v *vm) string {
 		"and do not delete the VM or the disk before; if it is the disk, set the annotation crossplane.io/external-name to that", s.Place.Device, there)
 }
 
-// migrated reports whether a VM is on another node than the disk was seen on last, on storage that not all nodes reach.
+// migrated reports whether a VM is on another node than where the disk was last seen, on storage that not all nodes have access to.
 func (s *state) migrated(v *vm) bool {
 	return v != nil && v.offline == "" && !s.shared && s.Place.Node != "" && v.Node != s.Place.Node
 }
 
-// readNeighbours reads the other Volumes that have to do with the VM that has the disk, if the disk is not where it was seen last.
+// readNeighbours reads the other Volumes that concern the VM with the disk, if the disk is not where it was last seen.
 func (s *state) readNeighbours(ctx context.Context, m Volume, among peers) (err error) {
 	s.neighbours, s.unplaced = nil, s.unplaced || s.Place == volumeref.Place{}
 	s.Place = volumeref.PlaceOf(m, s.Record)
@@ -237,7 +240,7 @@ func (s *state) readNeighbours(ctx context.Context, m Volume, among peers) (err 
 	return err
 }
 
-// othersOf are the devices that a Machine has for entries that name neither the Volume nor its disk.
+// othersOf returns the devices that a Machine has for entries that name neither the Volume nor its disk.
 func othersOf(x Machine, name, volume string) []string {
 	var all []string
 	for _, d := range x.Observation().Disks {
@@ -251,7 +254,7 @@ func othersOf(x Machine, name, volume string) []string {
 	return all
 }
 
-// noteFollowed notes the name that the disk has on the node that its VM has come to, and returns the event that tells of it.
+// noteFollowed records the name that the disk has on the new node of its VM, and returns the event that reports it.
 func (v *view) noteFollowed() event.Event {
 	former := v.Volume
 	v.Rename(v.from.Active.Volume(v.key))
@@ -260,17 +263,18 @@ func (v *view) noteFollowed() event.Event {
 		fmt.Sprintf("disk %s is %s since VM %d is on node %s: it is %s still", former, v.Volume, v.from.VMID, v.from.Node, v.key))
 }
 
-// placed reports whether the record has where the disk is seen.
+// placed reports whether the record contains where the disk is seen.
 func (s *state) placed() bool {
 	return s.holder != nil && !s.unplaced && s.Place == placeOf(s.holder, s.Volume, s.Place.Size)
 }
 
-// unsure reports whether it is in doubt where the disk is.
+// unsure reports whether the place of the disk is uncertain.
 func (v *view) unsure() bool {
 	return v.action == stuck && v.problem != nil && v.problem.Reason == reasonUnproven || v.action == wait && v.holder != nil && v.holder.Config["lock"] != ""
 }
 
-// notePlace notes where the disk was seen, and reports whether that is news. What is in doubt stays as it was, also if the status alone has told it.
+// notePlace records where the disk was seen, and reports whether that has changed. An uncertain place does not change the record, even if only the
+// status contained the last one.
 func (v *view) notePlace(m Volume) bool {
 	before, unplaced := v.Place, v.unplaced
 	switch {

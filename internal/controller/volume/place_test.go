@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// TestDecidePlace has VMs whose disks were given the names of others by a migration, which keeps their devices.
+// TestDecidePlace checks VMs whose disks got the names of others in a migration, which keeps their devices.
 func TestDecidePlace(t *testing.T) {
 	const mine, another, thirds = "lvm:vm-10001-disk-2", "lvm:vm-10001-disk-1", "lvm:vm-10001-disk-3"
 	was := volumeref.Place{Node: "n1", Device: "scsi6", Size: "2G"}
@@ -167,7 +167,7 @@ func TestDecidePlace(t *testing.T) {
 	}
 }
 
-// TestHandoverMigrated has the VM of a handover, whose answer was lost, go to another node, where its disks have other names.
+// TestHandoverMigrated moves the VM of a handover, whose answer was lost, to another node, where its disks have other names.
 func TestHandoverMigrated(t *testing.T) {
 	const mine, another = "lvm:vm-10001-disk-2", "lvm:vm-10001-disk-1"
 	base := func(holder, stub *vm) *state {
@@ -195,8 +195,8 @@ func TestHandoverMigrated(t *testing.T) {
 	}
 }
 
-// TestUnsurePlace looks twice at a disk whose record does not tell where it was, as one of an earlier release: what the status tells stays while it is in
-// doubt where the disk is, and is noted.
+// TestUnsurePlace reconciles twice a disk whose record does not contain where it was, as in an earlier release. The place in the status stays while
+// the place of the disk is uncertain, and is recorded.
 func TestUnsurePlace(t *testing.T) {
 	const mine, another = "lvm:vm-10001-disk-2", "lvm:vm-10001-disk-1"
 	was := volumeref.Place{Node: "n1", Device: "scsi6", Size: "2G"}

@@ -36,19 +36,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// A room is what the quota of its tenant says of a Volume. Without a quota nothing is asked.
+// A room checks the quota of the tenant for a Volume. Without a quota, it does nothing.
 type room struct {
 	// limited is true if the tenant has a quota.
 	limited bool
 
-	// ask is an error if the quota has no room, and entered is what it has entered for the Volume.
+	// ask returns an error if the quota has no room, and entered returns the entry of the Volume.
 	ask     func(ctx context.Context, a target.Amounts) error
 	entered func(ctx context.Context) (quota.Entry, error)
 
 	// inventory lists the VMs and the volumes of the cluster.
 	inventory lister
 
-	// machines are read from kube, records tell which VMs they have, and sharesTenant which of them are the tenant's.
+	// machines are read from kube, records determine which VMs they have, and sharesTenant which of them belong to the tenant.
 	kube         client.Reader
 	machines     resource.ManagedList
 	records      tenancy.Records
@@ -72,8 +72,8 @@ func (c *connector) roomFor(m Volume, to *connect.Connection, sharesTenant func(
 	}
 }
 
-// enter adds the disk of the Volume to the quota before its record is signed, because no Machine counts the disk from then on, and when the quota has no
-// entry for it yet. The disk exists already, so it needs no room.
+// enter adds the disk of the Volume to the quota before its record is signed, because no Machine counts the disk from then on, and if the quota has
+// no entry for it yet. The disk exists already, so it needs no room.
 func (r room) enter(ctx context.Context, m Volume, s *state, trusted bool) error {
 	if !r.limited || meta.WasDeleted(m) {
 		return nil
@@ -87,12 +87,12 @@ func (r room) enter(ctx context.Context, m Volume, s *state, trusted bool) error
 		return errors.Wrapf(err, "cannot tell how much of a quota %s takes", s.Volume)
 	}
 	if was.Volume == s.Volume {
-		all = quota.Most(all, was.Has) // Some of that may be on its way.
+		all = quota.Most(all, was.Has) // Some of that may still be in progress.
 	}
 	return r.ask(ctx, s.located(target.Amounts{There: all, Wants: all}))
 }
 
-// located says of amounts which disk the Volume is, and in which VM; in none if somebody else has the VMID of its stub VM, which gets another one.
+// located adds to amounts the disk of the Volume, and its VM. There is no VM if another VM has the VMID of the stub VM, which then gets another one.
 func (s *state) located(a target.Amounts) target.Amounts {
 	switch {
 	case s.Made():
@@ -103,7 +103,7 @@ func (s *state) located(a target.Amounts) target.Amounts {
 	return a
 }
 
-// follow enters the VM that has what was granted, or is to have it: there it counts if the Volume is gone before it is looked at again.
+// follow enters the VM that has, or is to have, what was granted. The amounts count there if the Volume is deleted before its next reconcile.
 func (r room) follow(ctx context.Context, m Volume, s *state, vmid int) error {
 	if !r.limited || !kind.MayChange(m) {
 		return nil
@@ -113,7 +113,7 @@ func (r room) follow(ctx context.Context, m Volume, s *state, vmid int) error {
 		return err
 	}
 	a := target.Amounts{There: was.Has.Beyond(was.Pending), Wants: was.Has, Whole: !s.Made(), VMID: vmid, Volume: s.Volume}
-	if was.Volume != s.Volume { // The record may be one of its earlier ones, which names another disk.
+	if was.Volume != s.Volume { // The record may be an earlier one, which names another disk.
 		if a.There, err = r.amountsOf(ctx, s.Volume); err != nil {
 			return err
 		}
@@ -122,7 +122,8 @@ func (r room) follow(ctx context.Context, m Volume, s *state, vmid int) error {
 	return r.ask(ctx, a)
 }
 
-// rejected tells the quota that Proxmox VE has refused to make the stub VM, since somebody else has its VMID: what was granted is for the next one.
+// rejected reports to the quota that Proxmox VE has refused to create the stub VM, because another VM has its VMID. What was granted is then for the
+// next one.
 func (r room) rejected(ctx context.Context, m Volume, s *state, vmid int) error {
 	if !r.limited || s.Made() || !kind.MayChange(m) {
 		return nil
@@ -134,7 +135,7 @@ func (r room) rejected(ctx context.Context, m Volume, s *state, vmid int) error 
 	return r.ask(ctx, target.Amounts{There: was.Has.Beyond(was.Pending), Wants: was.Has, Whole: true, Rejected: vmid})
 }
 
-// amountsOf a Volume that has a disk.
+// amountsOf returns the amounts of a Volume that has a disk.
 func (r room) amountsOf(ctx context.Context, volume string) (quota.Amounts, error) {
 	owner := tenancy.OwnerOf(volume)
 	guests, err := r.inventory.Guests(ctx, inventory.Current)
@@ -152,7 +153,8 @@ func (r room) amountsOf(ctx context.Context, volume string) (quota.Amounts, erro
 	return a, nil
 }
 
-// checkAdopted finds whether the quota keeps the Volume from a disk of a VM. One that a Machine of the tenant has counts already, and so does a stub VM.
+// checkAdopted checks whether the quota has room for adopting a disk of a VM. A disk of a Machine of the tenant counts already, and so does a stub
+// VM.
 func (r room) checkAdopted(ctx context.Context, m Volume, s *state, owner *vm, volume string) (*kind.Problem, error) {
 	if !r.limited || !kind.MayChange(m) {
 		return nil, nil
@@ -180,7 +182,7 @@ func (r room) checkAdopted(ctx context.Context, m Volume, s *state, owner *vm, v
 	})
 }
 
-// keepsOther is the problem that the Volume has another disk, which would count no more.
+// keepsOther returns the problem that the Volume has another disk, which would no longer count.
 func (r room) keepsOther(ctx context.Context, s *state, volume string) (*kind.Problem, error) {
 	if !s.Made() || s.Volume == volume || s.Lost {
 		return nil, nil
@@ -192,7 +194,7 @@ func (r room) keepsOther(ctx context.Context, s *state, volume string) (*kind.Pr
 	return notAdoptable(volume, "the Volume has %s, which would count in no quota any more: name it in another Volume", s.Volume), nil
 }
 
-// isCounted reports whether a Machine of the tenant has a VM, which counts with all of its disks then.
+// isCounted reports whether a Machine of the tenant has a VM, which then counts with all of its disks.
 func (r room) isCounted(ctx context.Context, owner *vm) (bool, error) {
 	all, err := kind.ListCached(ctx, r.kube, r.machines)
 	if err != nil {
@@ -209,7 +211,8 @@ func (r room) isCounted(ctx context.Context, owner *vm) (bool, error) {
 	return false, nil
 }
 
-// check finds whether the quota keeps a disk from being made, from growing, or from being moved. Of one that stays as it is, it enters what is there.
+// check checks whether the quota has room for a disk to be created, to grow, or to be moved. For a disk that stays as it is, it enters the present
+// amounts.
 func (r room) check(ctx context.Context, m Volume, v *view) (*kind.Problem, error) {
 	if !r.limited || !kind.MayChange(m) {
 		return nil, nil
@@ -217,7 +220,7 @@ func (r room) check(ctx context.Context, m Volume, v *view) (*kind.Problem, erro
 	g, _ := v.growth()
 	stays := v.action == keep && v.Made() && v.Handover == nil && v.Begun == 0
 	there, known := v.amounts(m)
-	if v.problem != nil || v.deleted || g.More <= 0 && (!stays || !known) { // What was entered last counts, where the disk is now.
+	if v.problem != nil || v.deleted || g.More <= 0 && (!stays || !known) { // The last entry counts, where the disk is now.
 		if !v.Made() || v.Lost || v.Handover != nil {
 			return nil, nil
 		}
@@ -236,15 +239,15 @@ func (r room) check(ctx context.Context, m Volume, v *view) (*kind.Problem, erro
 	return no, err
 }
 
-// amounts are what the Volume has, and whether the size of its disk is told by the VM, and not only as it was seen last.
+// amounts returns what the Volume has, and whether the size of its disk was read from the VM, rather than last seen.
 func (v *view) amounts(m Volume) (there quota.Amounts, known bool) {
 	switch {
-	case !v.Made() && v.stub == nil: // A VMID in the record is for users to write.
+	case !v.Made() && v.stub == nil: // Users can write a VMID into the record.
 		return nil, true
 	case !v.Made():
 		return amounts.Stub(), true
 	}
-	a, size := amounts.Stub(), sizeOf(m) // The stub VM is made when the disk leaves the VM that it was adopted in.
+	a, size := amounts.Stub(), sizeOf(m) // The stub VM is created when the disk leaves the VM in which it was adopted.
 	if v.holder != nil {
 		if d, err := proxmox.ParseDisk(v.holder.Config[v.holder.attached(v.Volume)]); err == nil {
 			if is, told := d.Size(); told {
@@ -256,8 +259,8 @@ func (v *view) amounts(m Volume) (there quota.Amounts, known bool) {
 	return a, known
 }
 
-// sizeOf a disk as it was seen last, 0 if that is not known.
+// sizeOf returns the last seen size of a disk, or 0 if it is unknown.
 func sizeOf(m Volume) proxmox.Size {
-	size, _ := proxmox.ParseSize(m.Observation().Size) // Nothing is 0.
+	size, _ := proxmox.ParseSize(m.Observation().Size) // No size results in 0.
 	return size
 }

@@ -36,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// counting is a lab where quotas count.
+// counting returns a lab where quotas count.
 func counting(t *testing.T) *lab {
 	t.Helper()
 	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
@@ -48,7 +48,7 @@ func counting(t *testing.T) *lab {
 	return l
 }
 
-// TestQuotaWarned has a disk made though there may be no room for it in a quota that is not enforced.
+// TestQuotaWarned checks that a disk is created even if there is no room for it in a quota that is not enforced.
 func TestQuotaWarned(t *testing.T) {
 	for name, tc := range configtest.QuotaWarnings() {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestQuotaWarned(t *testing.T) {
 	}
 }
 
-// TestQuotaWarnedGrowth has a disk grow though there is no room for that, and tells what it has grown by until it may.
+// TestQuotaWarnedGrowth checks that a disk grows although there is no room for that, and that the growth is reported until there is room.
 func TestQuotaWarnedGrowth(t *testing.T) {
 	l := counting(t)
 	limit := func(gib int32) {
@@ -93,7 +93,7 @@ func TestQuotaWarnedGrowth(t *testing.T) {
 	}
 }
 
-// limited is a lab whose team has a pool and a quota.
+// limited returns a lab whose team has a pool and a quota.
 func limited(t *testing.T, q v1alpha1.TenantQuota) *lab {
 	t.Helper()
 	l := counting(t)
@@ -104,8 +104,8 @@ func limited(t *testing.T, q v1alpha1.TenantQuota) *lab {
 	return l
 }
 
-// takes has somebody else take the VMID of the stub VM of a Volume while the call that makes it is on its way, for a VM of this configuration. It returns the
-// VMID.
+// takes takes, as someone else, the VMID of the stub VM of a Volume while the call that creates it is under way, for a VM of this configuration. It
+// returns the VMID.
 func (l *lab) takes(v volume.Volume, config map[string]string) int {
 	l.Helper()
 	arrive := l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/nodes/*/qemu", Delay: time.Minute, Count: 1})
@@ -133,13 +133,13 @@ func (l *lab) takes(v volume.Volume, config map[string]string) int {
 	return r.VMID
 }
 
-// others is the configuration of a VM of somebody else.
+// others returns the configuration of a VM of someone else.
 func others() map[string]string {
 	return map[string]string{"name": "others", "smbios1": "uuid=11111111-2222-4333-8444-555555555555"}
 }
 
-// TestQuotaTaken has a Volume have the room that it was granted with another VMID if somebody else has taken its own, also while that VM is being made and does
-// not show yet whose it is.
+// TestQuotaTaken checks that a Volume keeps the room that it was granted with another VMID if someone else has taken its VMID, even while that VM is
+// being created and its owner is not visible yet.
 func TestQuotaTaken(t *testing.T) {
 	for name, config := range map[string]map[string]string{"Made": others(), "BeingMade": {"lock": "clone", "description": " qmclone temporary file"}} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestQuotaTaken(t *testing.T) {
 	}
 }
 
-// TestQuotaNamed has a Volume whose record names another VM of the team, which is not its stub VM, count beside that, and once.
+// TestQuotaNamed checks that a Volume whose record names another VM of the team, which is not its stub VM, counts in addition to that, and once.
 func TestQuotaNamed(t *testing.T) {
 	const named = 10050
 	for name, tc := range map[string]struct {

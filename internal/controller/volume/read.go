@@ -38,7 +38,7 @@ type reader struct {
 	client    Client
 	inventory Inventory
 
-	// now reads VMs now, and known as they were read since the last sign of a change: the one that is used while usesKnown is true.
+	// now reads the current state of VMs, and known the state as of the last sign of a change. known is used while usesKnown is true.
 	now, known *vmcache.Reader
 	usesKnown  bool
 }
@@ -47,7 +47,7 @@ func newReader(c Client, in Inventory) *reader {
 	return &reader{client: c, inventory: in, now: vmcache.NewReader(c, in), known: vmcache.NewReader(known{Client: c, inventory: in}, in)}
 }
 
-// known reads VMs as they were read since the last sign that they have changed.
+// known reads VMs as they were read since the last sign of a change.
 type known struct {
 	Client
 
@@ -59,7 +59,7 @@ func (k known) Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingV
 	return k.inventory.Options(ctx, ref, inventory.Unchanged)
 }
 
-// worksOnDisk returns the VMID of a VM that has, or is given, the disk and on which a task works now; 0 if there is none.
+// worksOnDisk returns the VMID of a VM that has, or receives, the disk and on which a task works now; 0 if there is none.
 func (r *reader) worksOnDisk(ctx context.Context, s *state) (int, error) {
 	owner, _ := qemu.VolumeOwner(s.Volume)
 	vmids := []int{owner}
@@ -95,7 +95,7 @@ func (r *reader) readTasks(ctx context.Context, s *state) error {
 	return err
 }
 
-// taskID is the ID of the task of a handover: one that gives a disk to another VM has both in place of a VMID.
+// taskID returns the ID of the task of a handover. A task that gives a disk to another VM has both VMIDs in it.
 func taskID(h *volumeref.Handover) string {
 	if h.Storage != "" {
 		return strconv.Itoa(h.From)
@@ -103,13 +103,13 @@ func taskID(h *volumeref.Handover) string {
 	return fmt.Sprintf("%d-%s>%d-%s", h.From, h.Key, h.To, h.TargetKey)
 }
 
-// runs reports whether a task of this ID runs.
+// runs reports whether a task with this ID is running.
 func (r *reader) runs(ctx context.Context, id string) (bool, error) {
 	all, err := r.inventory.Tasks(ctx, inventory.Fresh)
 	return slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Running && t.ID == id }), err
 }
 
-// readVMs reads the VMs that have to do with the disk.
+// readVMs reads the VMs that concern the disk.
 func (r *reader) readVMs(ctx context.Context, s *state) error {
 	s.stub, s.foreign, s.holder, s.target = nil, false, nil, nil
 	if err := r.readStub(ctx, s); err != nil {
@@ -127,7 +127,7 @@ func (r *reader) readVMs(ctx context.Context, s *state) error {
 	return err
 }
 
-// readOther reads a VM that may be the stub VM. One that has the VMID of that, and is not it, counts too.
+// readOther reads a VM that may be the stub VM. A VM that has the stub VM's VMID, but is another one, counts too.
 func (r *reader) readOther(ctx context.Context, s *state, vmid int) (*vm, error) {
 	if s.stub != nil && s.stub.VMID == vmid {
 		return s.stub, nil
@@ -168,7 +168,7 @@ func (r *reader) readVM(ctx context.Context, vmid int, hint string) (*vm, error)
 	from := r.known
 	if !r.usesKnown {
 		from = r.now
-		r.inventory.InvalidateGuest(vmid) // What is known of it is older.
+		r.inventory.InvalidateGuest(vmid) // The known state of it is older.
 	}
 	found, err := from.Find(ctx, vmid, hint)
 	if errors.As(err, &vmcache.OfflineError{}) {
@@ -180,7 +180,7 @@ func (r *reader) readVM(ctx context.Context, vmid int, hint string) (*vm, error)
 	return &vm{Ref: found.Ref, State: found.State}, nil
 }
 
-// hidden is an error if there is a VM that the user may not see: PVE leaves it out of all lists, and its disk is not lost.
+// hidden returns an error if the VM exists but the user may not see it. PVE leaves such a VM out of all lists, and its disk is not lost.
 func (r *reader) hidden(ctx context.Context, vmid int) error {
 	taken, err := r.client.VMIDTaken(ctx, vmid)
 	if err != nil || !taken {
@@ -192,13 +192,13 @@ func (r *reader) hidden(ctx context.Context, vmid int) error {
 	return errors.Errorf("VM %d exists and cannot be found: it may be on its way to another node", vmid)
 }
 
-// readBusy reads whether a task works on a VM: one of its own, or one that gives a disk to or from it.
+// readBusy reads whether a task works on a VM, including tasks that give a disk to or from it.
 func (r *reader) readBusy(ctx context.Context, v *vm) (err error) {
 	v.busy, err = target.Works(ctx, r.inventory, v.VMID, inventory.Current)
 	return err
 }
 
-// readStorage reads whether all nodes reach the storage of the disk, and whether its node has the one that is asked for.
+// readStorage reads whether all nodes have access to the storage of the disk, and whether its node has the required one.
 func (r *reader) readStorage(ctx context.Context, s *state) error {
 	if !s.Made() {
 		return nil
@@ -214,7 +214,7 @@ func (r *reader) readStorage(ctx context.Context, s *state) error {
 	return err
 }
 
-// visible is an error if a storage is not listed because the user may not see it.
+// visible returns an error if a storage is not listed because the user may not see it.
 func (r *reader) visible(ctx context.Context, storage string, listed []proxmox.Storage) error {
 	if slices.ContainsFunc(listed, func(s proxmox.Storage) bool { return s.Name == storage }) {
 		return nil
@@ -222,7 +222,7 @@ func (r *reader) visible(ctx context.Context, storage string, listed []proxmox.S
 	return kind.CheckPrivileges(ctx, r.client, "find storage "+storage, proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.Audit"}})
 }
 
-// listed returns a disk of a VM as its storage lists it; nil if that does not.
+// listed returns a disk of a VM as its storage lists it; nil if the storage does not.
 func (r *reader) listed(ctx context.Context, owner *vm, volume string) (*proxmox.Volume, error) {
 	all, err := r.client.Volumes(ctx, owner.Node, storageOf(volume), "images")
 	i := slices.IndexFunc(all, func(x proxmox.Volume) bool { return x.ID == volume })

@@ -32,9 +32,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// recoverLost shows a disk that is there again under the name of one that was lost, and takes it for the Volume's with consent to just that
-// disk. It returns the problem that keeps it from that. PVE gives a name that is free to the next disk of the VM, so that nothing is taken
-// without somebody's word. Nothing is written in PVE.
+// recoverLost shows a disk that exists under the name of one that was lost, and assigns it to the Volume if the user has consented to exactly this
+// disk. It returns the problem that prevents that. PVE gives a free name to the next disk of the VM, so consent is required. Nothing is written to
+// PVE.
 func (e *external) recoverLost(ctx context.Context, m Volume) (*kind.Problem, error) {
 	v, a := e.view, e.adoption(m)
 	if !v.Lost || v.Handover != nil || v.Begun != 0 || meta.WasDeleted(m) {
@@ -48,7 +48,7 @@ func (e *external) recoverLost(ctx context.Context, m Volume) (*kind.Problem, er
 		v.hint += there.words()
 		return nil, nil
 	}
-	if !v.isRecordedHolder(owner) { // It is another VM than had the disk, and the record may be made up.
+	if !v.isRecordedHolder(owner) { // It is another VM than the one that had the disk, and the record may be forged.
 		if err := e.confinement.checkAdopted(ctx, v.Volume, owner.VMID); err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (e *external) recoverLost(ctx context.Context, m Volume) (*kind.Problem, er
 // A found disk has the name of the one that was lost.
 type found struct{ v1alpha1.VolumeFound }
 
-// words returns what is told to somebody who is to decide whether it is the same.
+// words returns the text for the user who has to decide whether it is the same disk.
 func (f *found) words() string {
 	which := "another one than had it"
 	if f.SameVM {
@@ -79,8 +79,8 @@ func (f *found) words() string {
 		proxmox.Size(f.Size), f.Device, f.VMID, which, f.Checksum)
 }
 
-// find finds the disk by its name, and the VM that has it: one that is attached to nothing but the stub VM, that its storage lists, and on whose VM
-// nothing works. Both are nil if there is none.
+// find finds the disk by its name, and the VM that has it. The disk must be attached to no VM except the stub VM, its storage must list it, and
+// nothing may work on its VM. Both are nil if there is none.
 func (a adoption) find(ctx context.Context) (*vm, *found, error) {
 	s := a.state
 	owner, p, err := a.ownerOf(ctx, s.Volume)
@@ -107,7 +107,7 @@ func (a adoption) find(ctx context.Context) (*vm, *found, error) {
 	}}, nil
 }
 
-// checksumOf returns the checksum of what a consent is to.
+// checksumOf returns the checksum of what a user consents to.
 func checksumOf(parts ...any) string {
 	var text []string
 	for _, part := range parts {

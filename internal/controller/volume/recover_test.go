@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// forgets has a VM forget a disk, which stays on its storage, until the Volume is lost.
+// forgets makes a VM forget a disk, which stays on its storage, until the Volume is lost.
 func (l *lab) forgets(r proxmox.Ref, v volume.Volume) {
 	l.Helper()
 	l.pve.Edit(func(s *state.State) {
@@ -42,12 +42,12 @@ func (l *lab) forgets(r proxmox.Ref, v volume.Volume) {
 	l.seen(v, "the disk is lost", configtest.Says(v, xpv2.TypeReady, "Lost", "no longer has the disk"))
 }
 
-// finds has a VM find a disk on its storage, as qm disk rescan does.
+// finds makes a VM find a disk on its storage, as qm disk rescan does.
 func (l *lab) finds(vmid int, option, disk string) {
 	l.pve.Edit(func(s *state.State) { s.Guests[vmid].Config[option] = disk })
 }
 
-// staysLost has a Volume looked at some times, after which it is as lost as before.
+// staysLost reconciles a Volume several times, and checks that it is still lost.
 func (l *lab) staysLost(v volume.Volume) {
 	l.Helper()
 	for range 4 {
@@ -58,13 +58,13 @@ func (l *lab) staysLost(v volume.Volume) {
 	}
 }
 
-// consents to take the disk that was found.
+// consents consents to taking the disk that was found.
 func (l *lab) consents(v volume.Volume, sum string) {
 	l.Helper()
 	l.change(v, func() { v.Parameters().RecoverLost = &sum })
 }
 
-// shown is the checksum of what was found; empty for nothing.
+// shown returns the checksum of what was found; empty for nothing.
 func shown(v volume.Volume) string {
 	if v.Observation().Found == nil {
 		return ""
@@ -72,7 +72,7 @@ func shown(v volume.Volume) string {
 	return v.Observation().Found.Checksum
 }
 
-// A disk that is lost and there again is taken with consent to just that, and is retained by default from then on.
+// TestRecovered checks that a lost disk that exists again is taken with consent to exactly that, and is retained by default from then on.
 func TestRecovered(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v := l.volume("data", onLVM)
@@ -99,7 +99,7 @@ func TestRecovered(t *testing.T) {
 		l.forgets(stub, v)
 		l.finds(stub.VMID, "unused0", disk)
 		l.seen(v, "it is found", func() bool { return shown(v) != "" })
-		l.staysLost(v) // The consent was to another loss.
+		l.staysLost(v) // The consent was for another loss.
 		l.consents(v, shown(v))
 		m := l.machine("a", "data")
 		l.until("the Machine gets it", l.bound(v, m))
@@ -112,7 +112,7 @@ func TestRecovered(t *testing.T) {
 	})
 }
 
-// What is in the VM of the Machine again, as after a restore, is attached again.
+// TestRecoveredByMachine checks that a disk that is in the VM of the Machine again, as after a restore, is attached again.
 func TestRecoveredByMachine(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v, m := l.volume("data", onLVM), l.machine("a", "data")
@@ -126,7 +126,7 @@ func TestRecoveredByMachine(t *testing.T) {
 	})
 }
 
-// What may be the disk of somebody else is not offered, or not taken.
+// TestNotRecovered checks that a disk that may belong to someone else is not offered, or not taken.
 func TestNotRecovered(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -188,7 +188,7 @@ func TestNotRecovered(t *testing.T) {
 	}
 }
 
-// A disk in another VM by the former VMID is shown as what it is, and not taken while a VM of somebody else uses it.
+// TestRecoveredFromAnother checks that a disk in another VM with the former VMID is shown as that, and not taken while a VM of someone else uses it.
 func TestRecoveredFromAnother(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		v := l.volume("data", onLVM)

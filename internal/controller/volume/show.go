@@ -44,7 +44,7 @@ const (
 	reasonBinding  xpv2.ConditionReason = "Binding"
 )
 
-// Reasons of the condition Ready, beside those that every kind has.
+// Reasons of the condition Ready, in addition to those of every kind.
 const (
 	reasonNodeOffline   xpv2.ConditionReason = "NodeOffline"
 	reasonLocked                             = target.ReasonLocked
@@ -91,7 +91,7 @@ func (e *external) show(m Volume) {
 	showBound(m, v)
 }
 
-// differences returns the differences between the spec and what is there.
+// differences returns the differences between the spec and the present state.
 func (v *view) differences() []v1alpha1.OptionDifference {
 	d := v1alpha1.OptionDifference{}
 	switch v.action {
@@ -111,7 +111,7 @@ func (v *view) differences() []v1alpha1.OptionDifference {
 	return []v1alpha1.OptionDifference{d}
 }
 
-// sizeNow is the size of the disk; empty while it is not known.
+// sizeNow returns the size of the disk; empty while it is unknown.
 func (v *view) sizeNow() string {
 	if v.holder == nil || v.holder.offline != "" {
 		return ""
@@ -123,7 +123,7 @@ func (v *view) sizeNow() string {
 	return d.Options.Get("size")
 }
 
-// observation shows what is seen of the disk.
+// observation writes the observed state of the disk into the status.
 func (e *external) observation(m Volume) {
 	v, o := e.view, m.Observation()
 	kept, size := persisted().Copy(m, o.Annotations), o.Size
@@ -146,7 +146,7 @@ func (e *external) observation(m Volume) {
 	if now := v.sizeNow(); now != "" {
 		o.Size = now
 	}
-	if v.unsure() { // What is seen now may be another disk, and the status may be all that tells where it was.
+	if v.unsure() { // The disk that is seen now may be another one, and the status may be the only record of where it was.
 		o.Node, o.Device, o.Size = cmp.Or(v.Place.Node, o.Node), v.Place.Device, cmp.Or(v.Place.Size, size)
 	} else if v.holder.offline == "" {
 		if o.Device = v.holder.attached(v.Volume); o.Device == "" {

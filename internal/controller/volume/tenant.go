@@ -30,9 +30,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// A confinement keeps a Volume to what its tenant may have.
+// A confinement limits a Volume to what its tenant may have.
 type confinement struct {
-	// tenant that confines the Volume, nil if none does, and the records by which its own is trusted if the provider has signed it.
+	// tenant that confines the Volume; nil if none does. records determine whether its record is trusted, because the provider has signed it.
 	tenant  *tenancy.Tenant
 	records tenancy.Records
 	trusted bool
@@ -46,9 +46,9 @@ func newConfinement(m Volume, to *connect.Connection) confinement {
 	return confinement{tenant: to.Tenant, records: to.Records, trusted: trusted, guests: to.Inventory}
 }
 
-// confine a Volume to what its tenant has. Its annotations are for users to write: all VMs that the record names have to be the tenant's, and
-// so has the one that the disk is named after, unless the provider has signed the record and they are gone, or the Volume is being deleted. A deleted
-// Volume of others leaves nothing to remove.
+// confine limits a Volume to what belongs to its tenant. Users can write its annotations, so all VMs that the record names must belong to the tenant,
+// and so must the one that the disk is named after. The exceptions are a record that the provider has signed and whose VMs no longer exist, and a
+// Volume that is being deleted. A deleted Volume of another tenant leaves nothing to remove.
 func (e *external) confine(ctx context.Context, m Volume) (leaves bool, err error) {
 	c, s := &e.confinement, e.view.state
 	if c.tenant == nil {
@@ -69,7 +69,8 @@ func (e *external) confine(ctx context.Context, m Volume) (leaves bool, err erro
 	return false, e.save(ctx, m)
 }
 
-// checkRecord is an error if the disk of a record, or a VM that has to do with it, is not the tenant's. Tasks of a record that is not trusted are dropped.
+// checkRecord returns an error if the disk of a record, or a VM that it concerns, does not belong to the tenant. It drops the tasks of a record that
+// is not trusted.
 func (c *confinement) checkRecord(ctx context.Context, m Volume, r *volumeref.Record) error {
 	if !c.trusted {
 		clearTasks(r)
@@ -81,9 +82,9 @@ func (c *confinement) checkRecord(ctx context.Context, m Volume, r *volumeref.Re
 		if err := connect.CheckVM(ctx, c.guests, vmid, func(g proxmox.Guest) error {
 			switch {
 			case c.trusted && g.Type == "":
-				return nil // It is not there, which is told.
+				return nil // The VM does not exist, which is reported elsewhere.
 			case c.trusted && meta.WasDeleted(m):
-				return c.tenant.CheckRemove(g) // It was the tenant's when the disk came there.
+				return c.tenant.CheckRemove(g) // It belonged to the tenant when it received the disk.
 			}
 			return c.tenant.CheckGuest(g)
 		}); err != nil {
@@ -97,7 +98,8 @@ func (c *confinement) checkRecord(ctx context.Context, m Volume, r *volumeref.Re
 	return connect.CheckVM(ctx, c.guests, tenancy.OwnerOf(named), func(g proxmox.Guest) error { return c.tenant.CheckAdoptDisk(named, g) })
 }
 
-// has reports whether the VM that a Machine's status names is the tenant's: users may write it, and of a VM of others not even its node is told.
+// has reports whether the VM in a Machine's status belongs to the tenant. Users can write that status, and not even the node of another tenant's VM
+// may be revealed.
 func (c *confinement) has(ctx context.Context, vmid int) (bool, error) {
 	if c.tenant == nil {
 		return true, nil
@@ -109,7 +111,7 @@ func (c *confinement) has(ctx context.Context, vmid int) (bool, error) {
 	return err == nil, err
 }
 
-// checkAdopted is an error if the disk of a VM may not be adopted.
+// checkAdopted returns an error if the disk of a VM may not be adopted.
 func (c *confinement) checkAdopted(ctx context.Context, volume string, vmid int) error {
 	if c.tenant == nil {
 		return nil
@@ -117,8 +119,8 @@ func (c *confinement) checkAdopted(ctx context.Context, volume string, vmid int)
 	return connect.CheckVM(ctx, c.guests, vmid, func(g proxmox.Guest) error { return c.tenant.CheckAdoptDisk(volume, g) })
 }
 
-// signed is a record with its signature. Where nothing is checked, as while refusals are only shown, what somebody has made up would be
-// signed too.
+// signed returns a record with its signature. A record is not signed where nothing is checked, for example while refusals are only shown, because a
+// forged record would then be signed too.
 func (c *confinement) signed(m Volume, record string) map[string]string {
 	a := map[string]string{persisted().Record: record}
 	if signature := c.records.SignVolume(m, record); signature != "" && (c.tenant != nil || c.trusted) {
@@ -127,13 +129,12 @@ func (c *confinement) signed(m Volume, record string) map[string]string {
 	return a
 }
 
-// unchecked has a record, also one that was signed, be trusted no more if the disk that comes to it now, or the VM that the disk goes to, is checked
-// by nobody.
+// unchecked ends the trust in a record, even a signed one, if its new disk, or the VM that receives the disk, is not checked.
 func (c *confinement) unchecked() {
 	c.trusted = c.trusted && c.tenant != nil
 }
 
-// clearTasks drops the tasks that a record names which somebody may have made up, so that none is looked at.
+// clearTasks removes the tasks of a record that may be forged, so that none of them is read.
 func clearTasks(r *volumeref.Record) {
 	r.Task = ""
 	if r.Handover != nil {
@@ -141,14 +142,14 @@ func clearTasks(r *volumeref.Record) {
 	}
 }
 
-// vmidsOf are the VMs that a record names.
+// vmidsOf returns the VMs that a record names.
 func vmidsOf(r *volumeref.Record) []int {
 	var all []int
 	if r.VMID != 0 {
 		all = append(all, r.VMID)
 	}
 	if r.Made() {
-		all = append(all, tenancy.OwnerOf(r.Volume)) // 0 is no VM, and so no tenant's.
+		all = append(all, tenancy.OwnerOf(r.Volume)) // 0 is not a VM, and thus belongs to no tenant.
 	}
 	if h := r.Handover; h != nil {
 		all = append(all, h.From, h.To)

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// TestVMIDsOf tells all VMs that a record leads to, each of which has to be the tenant's.
+// TestVMIDsOf checks that all VMs are returned that a record leads to, each of which must belong to the tenant.
 func TestVMIDsOf(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -58,7 +58,7 @@ func TestVMIDsOf(t *testing.T) {
 	}
 }
 
-// TestAmounts takes nothing for there by a record alone: its VMID is for users to write, and what is there asks for no room.
+// TestAmounts checks that a record alone does not prove that anything exists. Users can write its VMID, and what exists needs no room.
 func TestAmounts(t *testing.T) {
 	v := &view{state: &state{Record: &volumeref.Record{VMID: 200, UUID: "u"}}}
 	if got, known := v.amounts(&namespaced.Volume{}); len(got) != 0 || !known {

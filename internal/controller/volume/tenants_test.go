@@ -33,13 +33,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// recorded is what the provider has signed of a Volume.
+// recorded returns what the provider has signed about a Volume.
 func (l *lab) recorded(v volume.Volume) (tenancy.VolumeRecord, bool) {
 	l.Helper()
 	return configtest.Records(l.T, l.kube).Volume(v)
 }
 
-// adoptsUnused has a Volume lose its disk, and adopt one that another VM does not use.
+// adoptsUnused makes a Volume lose its disk, and adopt one that no other VM uses.
 func (l *lab) adoptsUnused(v volume.Volume) {
 	l.Helper()
 	other := proxmox.Ref{Node: "pve1", VMID: 500}
@@ -54,7 +54,7 @@ func (l *lab) adoptsUnused(v volume.Volume) {
 	})
 }
 
-// recovers has a Volume lose its disk, and take it again.
+// recovers makes a Volume lose its disk, and take it again.
 func (l *lab) recovers(v volume.Volume) {
 	l.Helper()
 	stub, disk := l.stub(v), v.Observation().Volume
@@ -65,7 +65,7 @@ func (l *lab) recovers(v volume.Volume) {
 	l.until("it is recovered", l.unbound(v))
 }
 
-// TestTenantUnchecked has nothing signed that comes to a record while no tenant is checked, though the record was signed before.
+// TestTenantUnchecked checks that nothing is signed that is added to a record while no tenant is checked, even if the record was signed before.
 func TestTenantUnchecked(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -97,7 +97,7 @@ func TestTenantUnchecked(t *testing.T) {
 	}
 }
 
-// TestTenantsByLabels gives a disk to no Machine of another tenant where labels alone tell tenants.
+// TestTenantsByLabels checks that no disk is given to a Machine of another tenant if only labels distinguish tenants.
 func TestTenantsByLabels(t *testing.T) {
 	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
 	configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse,
@@ -122,7 +122,7 @@ func TestTenantsByLabels(t *testing.T) {
 	l.until("the Machine of the tenant has the disk", l.bound(v, ours))
 }
 
-// replaces has another VM have the VMID of the stub VM of a Volume, with a disk by the name of the one that was lost.
+// replaces gives the VMID of a Volume's stub VM to another VM, with a disk of the same name as the lost one.
 func (l *lab) replaces(v volume.Volume) {
 	l.Helper()
 	stub, disk := l.stub(v), v.Observation().Volume
@@ -134,8 +134,8 @@ func (l *lab) replaces(v volume.Volume) {
 	l.seen(v, "it is found", configtest.Says(v, xpv2.TypeReady, "Lost", "another one than had it"))
 }
 
-// TestTenantRecovers gives a tenant the disk of no other VM than the one that had it for one that was lost, unless it may adopt that: a record that says so
-// may be made up.
+// TestTenantRecovers checks that a tenant gets a disk for a lost one only from the VM that had it, unless the tenant may adopt the disk. A record
+// that names another VM may be forged.
 func TestTenantRecovers(t *testing.T) {
 	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
 	configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse, configtest.Team("a", 10000, 19999, "local-lvm"))
@@ -151,7 +151,7 @@ func TestTenantRecovers(t *testing.T) {
 	}
 }
 
-// TestTenantsRecords lets nobody keep a disk from others, or a stub VM, by what he has written into a Volume of his.
+// TestTenantsRecords checks that users cannot keep others from a disk, or from a stub VM, with what they have written into their Volumes.
 func TestTenantsRecords(t *testing.T) {
 	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
 	a, b := configtest.Labelled(configtest.Team("a", 10000, 10999, "local-lvm")), configtest.Labelled(configtest.Team("b", 11000, 11999, "local-lvm"))
@@ -186,7 +186,7 @@ func TestTenantsRecords(t *testing.T) {
 	}
 }
 
-// TestTenantsUnseen tells a tenant of VMs that cannot be seen, and of one that uses its disk too, neither which they are nor where.
+// TestTenantsUnseen checks that a tenant learns neither the names nor the places of VMs that cannot be seen, or of one that also uses its disk.
 func TestTenantsUnseen(t *testing.T) {
 	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
 	team := configtest.Team("a", 10000, 19999, "local-lvm", "ceph")
@@ -208,7 +208,7 @@ func TestTenantsUnseen(t *testing.T) {
 	l.until("the Machine gets it", l.bound(v, web))
 }
 
-// TestTenantsBait tells nothing of a VM that the status of a Machine names, which users may write.
+// TestTenantsBait checks that nothing is revealed about a VM that the status of a Machine names, which users may write.
 func TestTenantsBait(t *testing.T) {
 	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
 	configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse, configtest.Team("a", 10000, 19999, "local-lvm", "ceph"))

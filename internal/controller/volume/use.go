@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// used is why a volume of a VM is left alone: another VM uses it, or may do so. PVE would rename or destroy the disk all the same.
+// used returns why a volume of a VM is left alone: another VM uses it, or may do so. PVE would rename or destroy the disk anyway.
 func (r *reader) used(ctx context.Context, tenant *tenancy.Tenant, volume string, owner *vm) (string, error) {
 	storages, err := r.inventory.Storages(ctx)
 	if err != nil {
@@ -47,7 +47,8 @@ func (r *reader) used(ctx context.Context, tenant *tenancy.Tenant, volume string
 	return "", err
 }
 
-// refuseUsed notes that the disk is left alone because another VM than the one that it is taken from uses it, or may do so. It reports whether that is so.
+// refuseUsed records that the disk is left alone because a VM other than the one that it is taken from uses it, or may do so. It reports whether that
+// is so.
 func (e *external) refuseUsed(ctx context.Context, m Volume) (bool, error) {
 	v := e.view
 	if !v.Made() || !v.has(v.from) {
@@ -61,17 +62,17 @@ func (e *external) refuseUsed(ctx context.Context, m Volume) (bool, error) {
 	return true, e.save(ctx, m)
 }
 
-// A refusal is why a disk is not adopted, and until when that is not looked at again.
+// A refusal is why a disk is not adopted, and until when that is not checked again.
 type refusal struct {
 	volume, why string
 	times       int
 	until       time.Time
 }
 
-// refusals are those of each Volume: to look at all VMs takes many calls.
+// refusals are those of each Volume. They are stored because reading all VMs takes many calls.
 type refusals struct{ all objectstate.Store[refusal] }
 
-// whether reports whether a disk is refused, and why, by a function that is called less and less often while it is.
+// whether reports whether a disk is refused, and why. It calls look, less and less often while the disk is refused.
 func (r *refusals) whether(m resource.Managed, volume string, now time.Time, look func() (string, error)) (string, error) {
 	last := r.last(m, volume)
 	if now.Before(last.until) {
@@ -101,7 +102,7 @@ func (r *refusals) last(m resource.Managed, volume string) refusal {
 	return refusal{}
 }
 
-// forget forgets what was refused to a Volume that is going.
+// forget removes the refusals of a Volume that is being deleted.
 func (r *refusals) forget(m resource.Managed) {
 	r.all.Lock()
 	defer r.all.Unlock()

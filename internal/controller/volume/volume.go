@@ -14,21 +14,20 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package volume makes disks that outlive VMs, and hands them to the Machines that list them. To
-// learn how, read:
+// Package volume creates disks that outlive VMs, and hands them to the Machines that list them. The files are:
 //
-//   - decide.go: what is to be done next, by what was seen, without asking anybody.
-//   - look.go: what is there, by what read.go reads of Proxmox VE.
+//   - decide.go: what to do next, given what was read, without any request.
+//   - look.go: what exists, as read.go reads it from Proxmox VE.
 //   - claims.go: which Machines list the Volume, and peers.go: what other Volumes have.
-//   - adopt.go: disks that somebody else has made, and use.go: VMs that use a disk which they do not have.
+//   - adopt.go: disks that others have created, and use.go: VMs that use a disk which they do not have.
 //   - capacity.go: whether the storage has room, tenant.go: whether the tenant may have the disk, and quota.go: whether its quota has room.
-//   - recover.go: disks that were lost and are there again.
-//   - change.go: the calls that make, hand over, grow and destroy.
+//   - recover.go: disks that were lost and exist again.
+//   - change.go: the calls that create, hand over, grow and destroy.
 //   - show.go: status and conditions.
 //
-// PVE knows the owner of a disk by the VMID in its name alone. It renames the disk when another VM
-// gets it, and destroys it with its VM. So a disk that no Machine has is in a VM of its own, the
-// stub VM, and what was done for a Volume is noted before each call: the record is in package volumeref.
+// In PVE, only the VMID in its name shows which VM owns a disk. PVE renames the disk when another VM gets it, and destroys it with its VM. A disk
+// that no Machine has is therefore in a separate VM, the stub VM. What was done for a Volume is recorded before each call. The record is in package
+// volumeref.
 package volume
 
 import (
@@ -60,7 +59,7 @@ import (
 // A Volume of either scope.
 type Volume = volumeref.Volume
 
-// A Machine of either scope, as far as a Volume looks at it.
+// A Machine of either scope, reduced to what a Volume needs.
 type Machine interface {
 	resource.Managed
 
@@ -68,7 +67,7 @@ type Machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// A Client does to PVE what a Volume needs done.
+// A Client makes the requests to PVE that a Volume needs.
 type Client interface {
 	kind.PermissionReader
 
@@ -86,7 +85,7 @@ type Client interface {
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }
 
-// An Inventory answers what all Volumes of a cluster ask.
+// An Inventory provides the data of a cluster that all Volumes share.
 type Inventory interface {
 	target.Inventory
 	target.ChangeWatcher
@@ -102,7 +101,7 @@ type Inventory interface {
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 }
 
-// Kinds are what a controller of Volumes has to know.
+// Kinds are the kinds that a controller of Volumes needs.
 type Kinds struct {
 	// Identity of the Volumes of one scope.
 	kind.Identity
@@ -117,10 +116,10 @@ type Kinds struct {
 	Quotas *quotas.Keeper
 }
 
-// pollUnready is how often a Volume is looked at that is on its way.
+// pollUnready is the poll interval of a Volume that is not settled.
 const pollUnready = 5 * time.Second
 
-// wakes is how many Volumes may be woken before anybody has to wait.
+// wakes is how many Volumes may be queued to be woken before a caller has to wait.
 const wakes = 64
 
 // Setup adds a controller of Volumes of one scope to the manager.
@@ -147,7 +146,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	return kind.Setup(mgr, o, kind.Kind[Volume]{Identity: k.Identity, External: c, PollInterval: pollInterval, Wake: wake})
 }
 
-// pollInterval is shorter while a Volume is not settled.
+// pollInterval returns a shorter interval while a Volume is not settled.
 func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
 	if settled(mg) {
 		return configured
@@ -155,7 +154,8 @@ func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
 	return min(configured, pollUnready)
 }
 
-// settled reports whether a Volume was where it is to be when it was looked at last: it is not on its way, and the Machine that has it has attached it.
+// settled reports whether a Volume was where it is to be when it was last reconciled: it is not being handed over, and the Machine that has it has
+// attached it.
 func settled(mg resource.Managed) bool {
 	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate} {
 		if mg.GetCondition(t).Status != corev1.ConditionTrue {
@@ -166,7 +166,7 @@ func settled(mg resource.Managed) bool {
 	return bound.Status != corev1.ConditionFalse || bound.Reason == reasonUnbound
 }
 
-// A connector makes the external of each reconcile.
+// A connector creates the external client of each reconcile.
 type connector struct {
 	target.Parts[Volume]
 
@@ -177,24 +177,24 @@ type connector struct {
 	// refusals of disks that were not adopted.
 	refusals refusals
 
-	// sharing makes what reports whether another resource is of the cluster with these endpoints.
+	// sharing returns a function that reports whether another resource is in the cluster with these endpoints.
 	sharing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
 
-	// isolation makes what keeps the tenants apart that share the cluster of a connection, for one look.
+	// isolation returns, for one reconcile, the rules that isolate the tenants that share the cluster of a connection.
 	isolation func(ctx context.Context, to *connect.Connection) *connect.Isolation
 
-	// isOf reports whether a resource is of a tenant of a provider config.
+	// isOf reports whether a resource belongs to a tenant of a provider config.
 	isOf func(ctx context.Context, mg resource.Managed, config string, tenants []v1alpha1.ProviderTenant, tenant string) (bool, error)
 
 	quota target.Quota
 }
 
-// persisted are the annotations that prove what is a Volume's, of which the status keeps a copy.
+// persisted returns the annotations that prove what belongs to a Volume, of which the status keeps a copy.
 func persisted() kind.Persisted {
 	return kind.Persisted{Record: volumeref.AnnotationRecord, Others: []string{kind.AnnotationCluster, tenancy.AnnotationVolumeSignature}}
 }
 
-// Connect connects to the cluster of a Volume. One that is deleted and was never begun needs no connection.
+// Connect connects to the cluster of a Volume. A deleted Volume that was never begun needs no connection.
 func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExternalClient[Volume], error) {
 	if err := persisted().Restore(ctx, c.Kube, m, m.Observation().Annotations); err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	return e, nil
 }
 
-// An external looks after one Volume during one reconcile.
+// An external manages one Volume during one reconcile.
 type external struct {
 	*connector
 
@@ -235,10 +235,10 @@ type external struct {
 	inventory Inventory
 	reader    *reader
 
-	// shares reports whether the provider config of a resource is for the same cluster, and recordCounts whether the record of another Volume counts.
+	// shares reports whether the provider config of a resource leads to the same cluster, and recordCounts whether the record of another Volume counts.
 	shares, recordCounts func(resource.Managed) bool
 
-	// sharesTenant reports whether another resource is of the tenant.
+	// sharesTenant reports whether another resource belongs to the tenant.
 	sharesTenant func(context.Context, resource.Managed) (bool, error)
 
 	// Defaults of the provider config.
@@ -248,7 +248,7 @@ type external struct {
 	confinement confinement
 	room        room
 
-	// view is what Observe finds.
+	// view is the result of Observe.
 	view *view
 }
 

@@ -14,10 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package configtest gives each kind of the engine of configuration objects the same
-// life: it is created, drifts, is adopted, is fought over, is in use, is deleted, lacks
-// privileges, loses answers and its provider is killed at each step, in both scopes and on
-// both versions of Proxmox VE.
+// Package configtest runs each kind of the engine of configuration objects through the same life. Its objects are created, drift, are adopted,
+// claimed by several resources, in use and deleted. Privileges are missing, answers are lost, and the provider is killed at each step. All of that
+// happens in both scopes and on both versions of Proxmox VE.
 package configtest
 
 import (
@@ -45,7 +44,7 @@ import (
 // A Setup adds the controller of a kind in one scope to a manager.
 type Setup = func(ctrl.Manager, kind.Options, kind.Scope) error
 
-// A Simulator is the simulated cluster, and a client that may do everything there.
+// A Simulator is the simulated cluster, and a client with all privileges.
 type Simulator struct {
 	*testing.T
 	*simulator.Server
@@ -53,7 +52,7 @@ type Simulator struct {
 	Client *proxmox.Client
 }
 
-// Must fails the test if something that others do in Proxmox VE fails.
+// Must fails the test if a change that others make in Proxmox VE fails.
 func (s Simulator) Must(err error) {
 	s.Helper()
 	if err != nil {
@@ -61,53 +60,46 @@ func (s Simulator) Must(err error) {
 	}
 }
 
-// A Kind is what configtest has to know of a kind.
+// A Kind describes a kind to configtest.
 type Kind struct {
 	Setup      Setup
 	Kind       string
 	Collection proxmox.Collection
 
-	// Name of the object, which Spec and Changed give it.
+	// Name of the object in Spec and Changed.
 	Name string
 
-	// Spec and Changed are forProvider in YAML, before and after a change, and Want and
-	// WantChanged the options that Proxmox VE has then.
+	// Spec and Changed are forProvider in YAML, before and after a change. Want and WantChanged are the options that Proxmox VE then has.
 	Spec, Changed     string
 	Want, WantChanged map[string]string
 
-	// Foreign are the options of an object of the same name that others have made, and
-	// that differs from Spec.
+	// Foreign are the options of an object of the same name that others have created, and that differs from Spec.
 	Foreign proxmox.Params
 
-	// Same are the options of one that does not differ, and Complete makes the rest of
-	// it so. Complete is optional.
+	// Same are the options of an object that does not differ. Complete, which is optional, adds the rest.
 	Same     proxmox.Params
 	Complete func(Simulator)
 
-	// Drift is what others change of an object that is as Spec asks.
+	// Drift is the change of others to an object that matches Spec.
 	Drift proxmox.Change
 
-	// Settle puts into force what others have staged, after each of their changes.
-	// Optional.
+	// Settle puts the staged changes of others into force, after each of them. Optional.
 	Settle func(Simulator)
 
 	// Secrets are the data of Kubernetes Secrets in the namespace team, by name.
 	Secrets map[string]map[string]string
 
-	// Prepare the cluster first. Optional.
+	// Prepare prepares the cluster first. Optional.
 	Prepare func(Simulator)
 
-	// Use has somebody use the object, and Release ends that. User are words of the
-	// message. Nil for a kind that nobody uses.
+	// Use adds a user of the object, and Release removes it. User are words of the message. Nil for a kind that has no users.
 	Use, Release func(Simulator)
 	User         string
 
-	// Once runs each life in one way: for another variety of a kind that is run in all
-	// of them.
+	// Once runs each life in one way, for another variety of a kind that is run in all of them.
 	Once bool
 
-	// OptionsOnly leaves out the tests that do not depend on which options there are: for
-	// varieties of which one is run in all tests.
+	// OptionsOnly skips the tests that do not depend on the options, for varieties of a kind that is run in all tests.
 	OptionsOnly bool
 
 	// Denied is the privilege that the user lacks in one of the tests, with its path.
@@ -152,15 +144,15 @@ func created(e *env) {
 	}
 }
 
-// quiet checks that a resource that is as it should be costs no write.
+// quiet checks that a resource that matches its spec costs no write.
 func (e *env) quiet(mg resource.Managed) {
 	e.Helper()
-	e.Reconcile(mg) // It shows what the last change has brought.
+	e.Reconcile(mg) // It shows the result of the last change.
 	before := len(e.Writes())
 	version := mg.GetResourceVersion()
 	for range 3 {
 		e.Reconcile(mg)
-		<-time.After(2 * maxAge) // What is shared is read again.
+		<-time.After(2 * maxAge) // Shared data is read again.
 	}
 	if after := e.Writes(); len(after) != before {
 		e.Errorf("an unchanged resource costs writes to Proxmox VE: %v", after[before:])
@@ -208,8 +200,7 @@ func observed(e *env) {
 	e.untouched()
 }
 
-// untouched checks that the provider has written nothing, and that somebody else's object
-// is there.
+// untouched checks that the provider has written nothing, and that the object of others exists.
 func (e *env) untouched() {
 	e.Helper()
 	if w := e.Writes(); len(w) > 0 {
@@ -220,7 +211,7 @@ func (e *env) untouched() {
 	}
 }
 
-// makeSame has others make an object that is as the spec asks.
+// makeSame creates an object of others that matches the spec.
 func (e *env) makeSame() {
 	e.Helper()
 	e.Must(e.Client.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Same))
@@ -230,7 +221,7 @@ func (e *env) makeSame() {
 	}
 }
 
-// settle puts into force what others have staged.
+// settle puts the staged changes of others into force.
 func (e *env) settle() {
 	e.Helper()
 	if e.kind.Settle != nil {
@@ -280,7 +271,7 @@ func (o offered) ServerResourcesForGroupVersion(version string) (*metav1.APIReso
 	return &metav1.APIResourceList{GroupVersion: version, APIResources: []metav1.APIResource{{Kind: o.kind, Verbs: metav1.Verbs{"create"}}}}, nil
 }
 
-// upgraded has a release before have marked a resource whose definition was deleted: the mark gets its present name, and counts.
+// upgraded checks a resource whose definition was deleted and which an earlier release has marked. The mark gets its present name, and counts.
 func upgraded(e *env) {
 	setup := e.setup
 	e.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
@@ -336,7 +327,7 @@ func denied(e *env) {
 	}
 }
 
-// rightsRemoved has a user with rights on the path of the object alone, which Proxmox VE removes with the object.
+// rightsRemoved checks a user with rights only on the path of the object, which Proxmox VE removes with the object.
 func rightsRemoved(e *env) {
 	if !strings.HasSuffix(e.kind.Denied.Path, "/"+e.kind.Name) {
 		e.Skip("there are no rights on such an object alone")
@@ -368,7 +359,7 @@ func lostAnswer(e *env) {
 	}
 }
 
-// lostToOthers has others create the object while the answer to our creation is lost.
+// lostToOthers checks an object that others create while the answer to our creation is lost.
 func lostToOthers(e *env) {
 	e.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.URL(), CutBefore: true, Count: 1})
 	mg := e.resource(1, e.kind.Spec, nil)
@@ -401,7 +392,7 @@ func mismatched(e *env) {
 	}
 }
 
-// cost checks that the number of lists does not grow with that of resources.
+// cost checks that the number of lists does not grow with the number of resources.
 func cost(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
 	e.Until(mg, "the object is as the spec asks", Settled(mg))
@@ -417,7 +408,7 @@ func cost(e *env) {
 	}
 }
 
-// killed has the provider killed at each step from the creation to the removal.
+// killed kills the provider at each step from the creation to the removal.
 func killed(e *env) {
 	for fatal := 1; ; fatal++ {
 		e.KillAfter(fatal)
@@ -439,7 +430,7 @@ func killed(e *env) {
 	}
 }
 
-// all objects of the collection.
+// all returns the objects of the collection.
 func (e *env) all() []string {
 	e.Helper()
 	objects, err := e.Client.Objects(e.Context(), e.kind.Collection)

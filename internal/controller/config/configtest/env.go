@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// An env is a Runner with what the kind is like.
+// An env is a Runner with the description of the kind.
 type env struct {
 	*Runner
 
@@ -48,7 +48,7 @@ func newEnv(t *testing.T, k Kind, w Way) *env {
 	return e
 }
 
-// resource makes a resource of the kind, older than those of higher numbers.
+// resource creates a resource of the kind, older than those of higher numbers.
 func (e *env) resource(number int, forProvider string, annotations map[string]string) resource.Managed {
 	e.Helper()
 	name := fmt.Sprintf("%s-%d", strings.ToLower(e.kind.Kind), number)

@@ -26,20 +26,20 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// Events are those that providers have told, each as its reason and its message.
+// Events are those that providers have recorded, each as its reason and its message.
 type Events struct {
 	mu  sync.Mutex
 	all []string
 }
 
-// All returns them.
+// All returns all events.
 func (e *Events) All() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.all)
 }
 
-// A recordingManager has events kept.
+// A recordingManager stores events.
 type recordingManager struct {
 	ctrl.Manager
 
@@ -50,7 +50,7 @@ func (m recordingManager) GetEventRecorderFor(string) record.EventRecorder {
 	return &recorder{FakeRecorder: &record.FakeRecorder{}, into: m.into}
 }
 
-// A recorder keeps events.
+// A recorder stores events.
 type recorder struct {
 	*record.FakeRecorder
 

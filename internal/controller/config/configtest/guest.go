@@ -35,13 +35,13 @@ const (
 	UUID = "11111111-2222-4333-8444-555555555555"
 )
 
-// GuestRef returns where the VM is.
+// GuestRef returns the reference to the VM.
 func GuestRef() proxmox.Ref { return proxmox.Ref{Node: "pve1", VMID: VMID} }
 
-// A Guest is a Runner whose cluster has a VM, for kinds whose resources are copies of it.
+// A Guest is a Runner whose cluster has a VM, for kinds whose resources are copies of the VM.
 type Guest struct{ *Runner }
 
-// NewGuest returns one for a kind.
+// NewGuest returns a Guest for a kind.
 func NewGuest(t *testing.T, setup Setup, w Way) *Guest {
 	t.Helper()
 	g := &Guest{Runner: newRunner(t, setup, w)}
@@ -49,7 +49,7 @@ func NewGuest(t *testing.T, setup Setup, w Way) *Guest {
 	return g
 }
 
-// Ended waits for the end of a task of somebody else.
+// Ended waits for the end of a task that the provider has not started.
 func (g *Guest) Ended(u proxmox.UPID, err error) proxmox.Task {
 	g.Helper()
 	g.Must(err)
@@ -63,7 +63,7 @@ func (g *Guest) Ended(u proxmox.UPID, err error) proxmox.Task {
 	}
 }
 
-// Succeeded waits for the end of a task of somebody else, and fails the test if the task has.
+// Succeeded waits for the end of a task that the provider has not started, and fails the test if the task has failed.
 func (g *Guest) Succeeded(u proxmox.UPID, err error) {
 	g.Helper()
 	if t := g.Ended(u, err); !t.OK() {
@@ -71,20 +71,20 @@ func (g *Guest) Succeeded(u proxmox.UPID, err error) {
 	}
 }
 
-// makeVM makes the VM with a disk and a UUID.
+// makeVM creates the VM with a disk and a UUID.
 func (g *Guest) makeVM(disk, uuid string) {
 	g.Helper()
 	g.Succeeded(g.Client.Create(g.Context(), GuestRef(), proxmox.Params{"name": "web", "memory": "64", "scsi0": disk, "smbios1": "uuid=" + uuid}))
 }
 
-// ReplaceVM replaces the VM by another one of the VMID.
+// ReplaceVM replaces the VM by another one with its VMID.
 func (g *Guest) ReplaceVM(disk, uuid string) {
 	g.Helper()
 	g.Ended(g.Client.Delete(g.Context(), GuestRef(), proxmox.DeleteOptions{}))
 	g.makeVM(disk, uuid)
 }
 
-// Machine makes a Machine that has the VM with the UUID, or none yet.
+// Machine creates a Machine that has the VM with the UUID, or none yet.
 func (g *Guest) Machine(uuid string) target.Machine {
 	g.Helper()
 	m, ok := g.Object("Machine", "web", 0, "{}", nil).(target.Machine)
@@ -97,7 +97,7 @@ func (g *Guest) Machine(uuid string) target.Machine {
 	return m
 }
 
-// HasVM has a Machine report its VM.
+// HasVM makes a Machine report its VM.
 func (g *Guest) HasVM(m target.Machine, uuid string) {
 	g.Helper()
 	o := m.Observation()
@@ -105,8 +105,8 @@ func (g *Guest) HasVM(m target.Machine, uuid string) {
 	g.Must(g.Kube.Status().Update(g.Context(), m))
 }
 
-// TakesConfiguration takes a resource that waits for its Machine through a life without a provider configuration of its own: it takes
-// that of the Machine, and keeps it when the Machine has gone.
+// TakesConfiguration checks the life of a resource that waits for its Machine and names no provider configuration. It takes that of the Machine, and
+// keeps it when the Machine is deleted.
 func (g *Guest) TakesConfiguration(mg resource.Managed) {
 	g.Helper()
 	named, empty := g.another(mg), g.another(mg)
@@ -138,7 +138,7 @@ func (g *Guest) sameConfiguration(want, mg resource.Managed) {
 	}
 }
 
-// another returns an empty resource of the kind of one.
+// another returns an empty resource of the same kind.
 func (g *Guest) another(of resource.Managed) resource.Managed {
 	g.Helper()
 	mg, ok := reflect.New(reflect.TypeOf(of).Elem()).Interface().(resource.Managed)

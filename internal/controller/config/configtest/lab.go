@@ -52,7 +52,7 @@ const (
 	pveConfig = "pve"
 )
 
-// certificates are shared, since new ones take long.
+// certificates are shared, because creating them takes long.
 //
 //nolint:gochecknoglobals // See above.
 var certificates = sync.OnceValues(func() (*simulator.Certificates, error) { return simulator.NewCertificates(time.Now()) })
@@ -69,7 +69,7 @@ func scopes() map[string]kind.Scope {
 // Scopes returns both scopes, by name.
 func Scopes() map[string]kind.Scope { return scopes() }
 
-// Simulate simulates a cluster in which the user of the provider may do everything.
+// Simulate simulates a cluster in which the user of the provider has all privileges.
 func Simulate(t *testing.T, version string) Simulator {
 	t.Helper()
 	scenario, err := simulator.Quickstart()
@@ -142,8 +142,7 @@ func secret(name string, data map[string]string) *corev1.Secret {
 	return o
 }
 
-// NewResource returns a resource of a kind of the scope, older than those of higher numbers,
-// that is not in the Kubernetes API yet.
+// NewResource returns a resource of a kind of the scope, older than those of higher numbers, that is not in the Kubernetes API yet.
 func NewResource(t *testing.T, s kind.Scope, kindName, name string, number int, forProvider string, annotations map[string]string) resource.Managed {
 	t.Helper()
 	must := func(err error) {
@@ -175,7 +174,7 @@ func NewResource(t *testing.T, s kind.Scope, kindName, name string, number int, 
 	return mg
 }
 
-// Settled reports whether the object is as the spec asks.
+// Settled returns a function that reports whether the object matches the spec.
 func Settled(mg resource.Managed) func() bool {
 	return func() bool {
 		for _, c := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, kind.TypeUpToDate} {
@@ -187,7 +186,7 @@ func Settled(mg resource.Managed) func() bool {
 	}
 }
 
-// Says reports whether a condition is False for a reason.
+// Says returns a function that reports whether a condition is False for a reason.
 func Says(mg resource.Managed, c xpv2.ConditionType, reason xpv2.ConditionReason, parts ...string) func() bool {
 	return func() bool {
 		is := mg.GetCondition(c)

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
-// A Life is a cluster, a Kubernetes API and a provider, for what is particular to a kind.
+// A Life is a cluster, a Kubernetes API and a provider, for the particular behavior of a kind.
 type Life struct{ *env }
 
 // RunIn runs a test in its ways.
@@ -51,14 +51,14 @@ func (l *Life) Other() *Life {
 	return &Life{env: &env{Runner: r, kind: l.kind}}
 }
 
-// Resource makes a resource of the kind, older than those of higher numbers.
+// Resource creates a resource of the kind, older than those of higher numbers.
 func (l *Life) Resource(number int, forProvider string, annotations map[string]string) resource.Managed {
 	l.Helper()
 	return l.resource(number, forProvider, annotations)
 }
 
-// Machine makes a Machine of the scope, of the cluster of that name, for what refers to it. It has the VM with the VMID, or with 0
-// none that is proven to be its own.
+// Machine creates a Machine of the scope in the cluster of that name, for resources that refer to it. It has the VM with the VMID. With 0, it has no
+// VM that is proven to belong to it.
 func (l *Life) Machine(name, cluster string, vmid int32, labels, annotations map[string]string) target.Machine {
 	l.Helper()
 	mg := NewResource(l.T, l.Scope, "Machine", name, 1, "{}", annotations)
@@ -73,7 +73,7 @@ func (l *Life) Machine(name, cluster string, vmid int32, labels, annotations map
 	return m
 }
 
-// HasVM has a Machine report its VM, or with 0 none.
+// HasVM makes a Machine report its VM, or none with 0.
 func (l *Life) HasVM(m target.Machine, vmid int32) {
 	l.Helper()
 	o := m.Observation()
@@ -84,26 +84,25 @@ func (l *Life) HasVM(m target.Machine, vmid int32) {
 	l.Must(l.Kube.Status().Update(l.Context(), m))
 }
 
-// Settle reconciles a resource until it is as its spec asks.
+// Settle reconciles a resource until it matches its spec.
 func (l *Life) Settle(mg resource.Managed) {
 	l.Helper()
 	l.env.Until(mg, "the object is as the spec asks", Settled(mg))
 }
 
-// Until reconciles a resource until a condition of it is False for a reason, with words in
-// its message.
+// Until reconciles a resource until one of its conditions is False for a reason, with words in its message.
 func (l *Life) Until(mg resource.Managed, c xpv2.ConditionType, reason xpv2.ConditionReason, words ...string) {
 	l.Helper()
 	l.env.Until(mg, string(c)+" is False: "+string(reason), Says(mg, c, reason, words...))
 }
 
-// UntilHolds reconciles a resource until something holds.
+// UntilHolds reconciles a resource until holds returns true.
 func (l *Life) UntilHolds(mg resource.Managed, what string, holds func() bool) {
 	l.Helper()
 	l.env.Until(mg, what, holds)
 }
 
-// UntilGone reconciles a resource that is being deleted until it is gone.
+// UntilGone reconciles a resource that is being deleted until it no longer exists.
 func (l *Life) UntilGone(mg resource.Managed) {
 	l.Helper()
 	l.env.Until(mg, Gone, func() bool { return false })

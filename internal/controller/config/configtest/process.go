@@ -47,10 +47,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// maxAge of what a provider remembers of Proxmox VE.
+// maxAge of the data of Proxmox VE that a provider caches.
 const maxAge = 20 * time.Millisecond
 
-// A process is a run of the provider, from its start to its end. What it remembers ends with it.
+// A process is a run of the provider, from its start to its end. Its memory ends with it.
 type process struct {
 	ctx        context.Context //nolint:containedctx // It ends with the process.
 	cancel     context.CancelFunc
@@ -62,8 +62,8 @@ type process struct {
 	dead    chan struct{}
 }
 
-// start starts a process that is killed at a side effect: after the answer to a write to Proxmox VE
-// has come, and before and after each write to the Kubernetes API. 0 means none.
+// start starts a process that is killed at a side effect: after the answer to a write to Proxmox VE has arrived, and before and after each write to
+// the Kubernetes API. 0 means none.
 func start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal int, options ...inventory.Option) *process {
 	t.Helper()
 	p := &process{fatal: fatal, dead: make(chan struct{})}
@@ -101,8 +101,7 @@ func (p *process) isDead() bool {
 	}
 }
 
-// did counts something that others can see. If the process is killed at that, the goroutine ends
-// here.
+// did counts an effect that others can see. If the process is killed at it, the goroutine ends here.
 func (p *process) did(effect string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,8 +116,7 @@ func (p *process) did(effect string) {
 	}
 }
 
-// called counts each request to Proxmox VE when its answer has come. Reads are shared
-// and take place at any time, so that they do not count.
+// called counts each request to Proxmox VE when its answer has arrived. Reads are shared and happen at any time, so they do not count.
 func (p *process) called(c proxmox.Call) {
 	if c.Method != http.MethodGet {
 		p.did(fmt.Sprintf("%s %s %d", c.Method, c.Path, c.Status))
@@ -149,7 +147,7 @@ func (p *process) untilKilled(kube client.WithWatch) client.WithWatch {
 	})
 }
 
-// reconcile reconciles once. A death in between is no error.
+// reconcile reconciles once. If the process is killed meanwhile, that is not an error.
 func (p *process) reconcile(key client.ObjectKey) error {
 	done := make(chan error, 1)
 	go func() {
@@ -166,7 +164,7 @@ func (p *process) reconcile(key client.ObjectKey) error {
 	}
 }
 
-// A fakeManager takes a controller, which it does not start.
+// A fakeManager accepts a controller, which it does not start.
 type fakeManager struct {
 	xpfake.Manager
 
@@ -186,7 +184,7 @@ func (m *fakeManager) GetAPIReader() client.Reader { return m.GetClient() }
 
 func (m *fakeManager) GetFieldIndexer() client.FieldIndexer { return indexed{} }
 
-// indexed has its indices already, in the fake client.
+// indexed does nothing, because the fake client has the indices already.
 type indexed struct{}
 
 func (indexed) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {

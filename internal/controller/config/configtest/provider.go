@@ -25,12 +25,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 )
 
-// A Provider is one life of a provider, for tests of a kind that has a controller of its
-// own.
+// A Provider is one life of a provider, for tests of a kind that has a separate controller.
 type Provider struct{ process *process }
 
-// Start starts a provider that is killed at a side effect: after the answer to a write to Proxmox VE
-// has come, and before and after each write to the Kubernetes API. 0 means none.
+// Start starts a provider that is killed at a side effect: after the answer to a write to Proxmox VE has arrived, and before and after each write to
+// the Kubernetes API. 0 means none.
 func Start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal int, options ...inventory.Option) Provider {
 	t.Helper()
 	p := Provider{process: start(t, kube, setup, s, fatal, options...)}
@@ -38,7 +37,7 @@ func Start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal
 	return p
 }
 
-// Reconcile reconciles a resource once. That it is killed in between is no error.
+// Reconcile reconciles a resource once. If the provider is killed meanwhile, that is not an error.
 func (p Provider) Reconcile(key client.ObjectKey) error { return p.process.reconcile(key) }
 
 // Dead reports whether the provider was killed.

@@ -26,12 +26,12 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A QuotaWarning is a case of a resource that was made though its tenant has a quota, which is not enforced.
+// A QuotaWarning is a case of a resource that was created although its tenant has a quota, which is not enforced.
 type QuotaWarning struct {
 	// Reason of the case.
 	Reason string
 
-	// Limit is how many of the resource there is room for.
+	// Limit is how many of the resources there is room for.
 	Limit int32
 
 	// Refused is true if a rule would refuse it.
@@ -40,10 +40,10 @@ type QuotaWarning struct {
 	want xpv2.ConditionReason
 }
 
-// allowed is the reason of the condition TenantAllowed where there is nothing to warn of.
+// allowed is the reason of the condition TenantAllowed if there is no warning.
 const allowed xpv2.ConditionReason = "Allowed"
 
-// QuotaWarnings are cases of each kind that counts.
+// QuotaWarnings are the cases for each kind that counts.
 func QuotaWarnings() map[string]QuotaWarning {
 	return map[string]QuotaWarning{
 		"Room":    {Reason: "What there is room for is allowed.", Limit: 1, want: allowed},
@@ -52,7 +52,8 @@ func QuotaWarnings() map[string]QuotaWarning {
 	}
 }
 
-// Check what a resource is told, which does not change while nothing changes. What there was no room for is allowed once there is some.
+// Check checks what the condition of a resource reports, which does not change while nothing changes. A resource for which there was no room is
+// allowed once there is some.
 func (w QuotaWarning) Check(t *testing.T, mg resource.Managed, words string, reconcile func() bool, limit func(int32)) {
 	t.Helper()
 	is := mg.GetCondition(v1alpha1.TypeTenantAllowed)

@@ -18,5 +18,5 @@ limitations under the License.
 
 package configtest
 
-// raced reports whether the race detector watches.
+// raced reports whether the race detector is enabled.
 const raced = true

@@ -36,13 +36,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 )
 
-// A Clock goes on when it is told to.
+// A Clock advances only on request.
 type Clock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-// NewClock returns one that shows the present time.
+// NewClock returns a Clock that shows the present time.
 func NewClock() *Clock { return &Clock{at: time.Now()} }
 
 // Now returns the time.
@@ -52,15 +52,14 @@ func (c *Clock) Now() time.Time {
 	return c.at
 }
 
-// Pass has time pass.
+// Pass advances the time.
 func (c *Clock) Pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = c.at.Add(d)
 }
 
-// A Runner is a simulated cluster, a Kubernetes API, and a provider of one kind that is
-// killed and started again.
+// A Runner is a simulated cluster, a Kubernetes API, and a provider of one kind that is killed and started again.
 type Runner struct {
 	Simulator
 
@@ -68,10 +67,10 @@ type Runner struct {
 	Kube  client.WithWatch
 	Clock *Clock
 
-	// Events are what the providers have told so far.
+	// Events that the providers have recorded so far.
 	Events Events
 
-	// Deaths are how often a provider was killed at a side effect.
+	// Deaths is how often a provider was killed at a side effect.
 	Deaths int
 
 	setup   Setup
@@ -80,7 +79,7 @@ type Runner struct {
 	last    error
 }
 
-// newRunner returns one for a kind.
+// newRunner returns a Runner for a kind.
 func newRunner(t *testing.T, setup Setup, w Way) *Runner {
 	t.Helper()
 	r := &Runner{Simulator: Simulate(t, w.Version), Scope: w.Scope, Clock: NewClock()}
@@ -101,12 +100,12 @@ func (r *Runner) Restart() {
 	}
 }
 
-// BySigns returns the options of a provider to which what was read is never too old: it reads again what a sign says that it has changed.
+// BySigns returns options for a provider whose cached data never expires. It reads data again only when a sign shows that it has changed.
 func BySigns() []inventory.Option {
 	return []inventory.Option{inventory.WithPollInterval(maxAge), inventory.WithEventPollInterval(maxAge), inventory.WithMaxAge(time.Hour)}
 }
 
-// RestartBySigns kills the provider and starts another one, which goes BySigns.
+// RestartBySigns kills the provider and starts another one with the options BySigns.
 func (r *Runner) RestartBySigns() {
 	r.Restart()
 	r.process = start(r.T, r.Kube, r.setup, r.Scope, 0, BySigns()...)
@@ -123,8 +122,8 @@ func (s Simulator) GuestCalls() int {
 	return n
 }
 
-// KillAfter starts another provider, which is killed at that side effect: after the answer to a write
-// to Proxmox VE has come, and before and after each write to the Kubernetes API. 0 means none.
+// KillAfter starts another provider, which is killed at that side effect: after the answer to a write to Proxmox VE has arrived, and before and after
+// each write to the Kubernetes API. 0 means none.
 func (r *Runner) KillAfter(effect int) {
 	r.Restart()
 	r.fatal, r.Deaths = effect, 0
@@ -136,7 +135,7 @@ func (r *Runner) Create(o client.Object) {
 	r.Must(r.Kube.Create(r.Context(), o))
 }
 
-// Object makes a resource of a kind of the scope, older than those of higher numbers.
+// Object creates a resource of a kind of the scope, older than those of higher numbers.
 func (r *Runner) Object(kindName, name string, number int, forProvider string, annotations map[string]string) resource.Managed {
 	r.Helper()
 	mg := NewResource(r.T, r.Scope, kindName, name, number, forProvider, annotations)
@@ -144,8 +143,7 @@ func (r *Runner) Object(kindName, name string, number int, forProvider string, a
 	return mg
 }
 
-// Reconcile reconciles a resource once, by a provider that is alive, and reads it again. It reports
-// whether the resource is still there.
+// Reconcile reconciles a resource once, by a provider that is alive, and reads it again. It reports whether the resource still exists.
 func (r *Runner) Reconcile(mg resource.Managed) bool {
 	r.Helper()
 	if r.process == nil {
@@ -161,7 +159,7 @@ func (r *Runner) Reconcile(mg resource.Managed) bool {
 	return r.Read(mg)
 }
 
-// Read reads a resource again. It reports whether it is still there.
+// Read reads a resource again. It reports whether it still exists.
 func (r *Runner) Read(mg resource.Managed) bool {
 	r.Helper()
 	err := r.Kube.Get(context.Background(), client.ObjectKeyFromObject(mg), mg)
@@ -171,13 +169,13 @@ func (r *Runner) Read(mg resource.Managed) bool {
 	return err == nil
 }
 
-// longest that a state may take to be reached on a machine that is busy.
+// longest is how long a state may take to be reached on a busy machine.
 const longest = 2 * time.Minute
 
-// Gone is a resource that is there no more.
+// Gone describes the state in which a resource no longer exists.
 const Gone = "the resource is gone"
 
-// Until has the provider reconcile the resource until something holds.
+// Until makes the provider reconcile the resource until holds returns true.
 func (r *Runner) Until(mg resource.Managed, what string, holds func() bool) {
 	r.Helper()
 	for end := time.Now().Add(longest); time.Now().Before(end); <-time.After(2 * time.Millisecond) {
@@ -191,8 +189,7 @@ func (r *Runner) Until(mg resource.Managed, what string, holds func() bool) {
 	r.Fatalf("never happened: %s\nlast error: %v\n%s", what, r.last, r.describe(mg))
 }
 
-// age ages a resource whose object was created, so that it is not taken for too young to be
-// seen.
+// age makes a resource whose object was created older, so that it is not considered too young to be seen.
 func (r *Runner) age(mg resource.Managed) {
 	created := xpmeta.GetExternalCreateSucceeded(mg)
 	if created.IsZero() || time.Since(created) > time.Minute || !r.Read(mg) {
@@ -213,7 +210,7 @@ func (r *Runner) Change(mg resource.Managed, change func()) {
 	r.Must(r.Kube.Update(r.Context(), mg))
 }
 
-// ChangeSpec changes the spec of a resource, which has another generation then.
+// ChangeSpec changes the spec of a resource, and its generation.
 func (r *Runner) ChangeSpec(mg resource.Managed, change func()) {
 	r.Helper()
 	r.Change(mg, func() {
@@ -222,13 +219,13 @@ func (r *Runner) ChangeSpec(mg resource.Managed, change func()) {
 	})
 }
 
-// StartDelete deletes a resource, which is gone only once it is reconciled.
+// StartDelete deletes a resource, which still exists until it is reconciled.
 func (r *Runner) StartDelete(mg resource.Managed) {
 	r.Helper()
 	r.Must(r.Kube.Delete(r.Context(), mg))
 }
 
-// Delete deletes a resource, and reconciles it until it is gone.
+// Delete deletes a resource, and reconciles it until it no longer exists.
 func (r *Runner) Delete(mg resource.Managed) {
 	r.Helper()
 	r.StartDelete(mg)

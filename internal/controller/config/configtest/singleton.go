@@ -27,25 +27,24 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A Singleton is what configtest has to know of a kind whose resources stand for what Proxmox
-// VE has by itself.
+// A Singleton describes to configtest a kind whose resources stand for objects that Proxmox VE itself provides.
 type Singleton struct {
 	Setup Setup
 	Kind  string
 
-	// Spec and Changed are forProvider in YAML, before and after a change, and Want and
-	// WantChanged the settings that Proxmox VE has then, as Read reads them.
+	// Spec and Changed are forProvider in YAML, before and after a change. Want and WantChanged are the settings that Proxmox VE then has, as Read
+	// returns them.
 	Spec, Changed     string
 	Want, WantChanged map[string]string
 	Read              func(Simulator) map[string]string
 
-	// Left are settings that Proxmox VE has once the resource has gone.
+	// Left are settings that Proxmox VE has once the resource was deleted.
 	Left map[string]string
 
-	// Prepare the cluster first. Optional.
+	// Prepare prepares the cluster first. Optional.
 	Prepare func(Simulator)
 
-	// Drift is what others change when the settings are as Spec asks.
+	// Drift makes the changes of others to settings that match Spec.
 	Drift func(Simulator)
 
 	// Path of the first write.
@@ -55,8 +54,8 @@ type Singleton struct {
 	Denied string
 }
 
-// RunSingleton runs the tests of a kind: its settings are changed, drift and are only looked
-// at, privileges are missing, answers are lost, and the provider is killed at each side effect.
+// RunSingleton runs the tests of a kind. Its settings are changed, drift, and are only observed, privileges are missing, answers are lost, and the
+// provider is killed at each side effect.
 func RunSingleton(t *testing.T, k Singleton) {
 	t.Helper()
 	lives := map[string]func(*singletonEnv){
@@ -73,14 +72,14 @@ func RunSingleton(t *testing.T, k Singleton) {
 	}
 }
 
-// A singletonEnv is an env with what the kind is like.
+// A singletonEnv is an env with the description of the kind.
 type singletonEnv struct {
 	*env
 
 	of Singleton
 }
 
-// settings checks those of Proxmox VE.
+// settings checks the settings in Proxmox VE.
 func (e *singletonEnv) settings(want map[string]string) {
 	e.Helper()
 	has := e.of.Read(e.Simulator)
@@ -91,7 +90,7 @@ func (e *singletonEnv) settings(want map[string]string) {
 	}
 }
 
-// settled makes a resource whose settings are as its spec asks.
+// settled creates a resource whose settings match its spec.
 func (e *singletonEnv) settled(number int) resource.Managed {
 	e.Helper()
 	mg := e.resource(number, e.of.Spec, nil)
@@ -158,7 +157,7 @@ func singletonLostAnswer(e *singletonEnv) {
 	}
 }
 
-// singletonKilled has the provider killed at each step of the life of a resource.
+// singletonKilled kills the provider at each step of the life of a resource.
 func singletonKilled(e *singletonEnv) {
 	for fatal := 1; ; fatal++ {
 		e.KillAfter(fatal)

@@ -29,20 +29,20 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// Team returns a tenant that all cluster-scoped resources are of, with the VMs of a range.
+// Team returns a tenant that all cluster-scoped resources belong to, with the VMs of a range.
 func Team(name string, lowest, highest int32, storages ...string) v1alpha1.ProviderTenant {
 	return v1alpha1.ProviderTenant{
 		Name: name, ResourceSelector: &metav1.LabelSelector{}, VMIDRange: &v1alpha1.VMIDRange{Min: lowest, Max: highest}, Storages: storages,
 	}
 }
 
-// Labelled returns a tenant that those cluster-scoped resources are of which have its name as the label team.
+// Labelled returns a tenant to which those cluster-scoped resources belong that have its name as the label team.
 func Labelled(t v1alpha1.ProviderTenant) v1alpha1.ProviderTenant {
 	t.ResourceSelector.MatchLabels = map[string]string{"team": t.Name}
 	return t
 }
 
-// SetTenants has the provider config of cluster-scoped resources have tenants, whose rules are enforced or only warned of.
+// SetTenants sets the tenants in the provider config of cluster-scoped resources. Their rules are enforced or only warned of.
 func SetTenants(t *testing.T, kube client.Client, enforcement v1alpha1.TenantEnforcement, teams ...v1alpha1.ProviderTenant) {
 	t.Helper()
 	c := &cluster.ProviderConfig{}
@@ -56,7 +56,7 @@ func SetTenants(t *testing.T, kube client.Client, enforcement v1alpha1.TenantEnf
 	}
 }
 
-// Records returns what tells which records the provider has signed with the provider config of cluster-scoped resources.
+// Records determines which records the provider has signed with the provider config of cluster-scoped resources.
 func Records(t *testing.T, kube client.Client) tenancy.Records {
 	t.Helper()
 	s := &corev1.Secret{}

@@ -32,9 +32,9 @@ type Way struct {
 	Version string
 }
 
-// EachWay runs a test in both scopes on both versions. The race detector takes several times as long: with it, and with SCOPES=first, each
-// test runs in one way, which its name decides. SCOPES=rest selects the other ways, and SCOPES=sample the one of them in the other scope on the
-// other version.
+// EachWay runs a test in both scopes on both versions. The race detector takes several times as long. With it, and with SCOPES=first, each test runs
+// in one way, which its name determines. SCOPES=rest selects the other ways, and SCOPES=sample the one of them in the other scope on the other
+// version.
 func EachWay(t *testing.T, run func(*testing.T, Way)) {
 	t.Helper()
 	for _, w := range waysOf(t.Name(), false) {
@@ -42,7 +42,7 @@ func EachWay(t *testing.T, run func(*testing.T, Way)) {
 	}
 }
 
-// waysOf returns the ways in which to run a test: one of them if once is enough.
+// waysOf returns the ways in which to run a test, or one of them if once is set.
 func waysOf(test string, once bool) []Way {
 	all := ways()
 	first := int(crc32.ChecksumIEEE([]byte(test))) % len(all)
@@ -66,7 +66,7 @@ func isFirst() bool {
 	return selected != "rest" && selected != "sample"
 }
 
-// Once skips a test that is of one way where SCOPES selects others.
+// Once skips a test that runs in one way where SCOPES selects others.
 func Once(t *testing.T) {
 	t.Helper()
 	if !isFirst() {

@@ -35,27 +35,28 @@ type Lister interface {
 	inventory.VolumeLister
 }
 
-// A pruning removes what counts no more from the entries of an account.
+// A pruning removes entries that no longer count from an account.
 type pruning struct {
 	*Keeper
 
-	// config is the provider configuration that asks, in whose lists the VMs are.
+	// config is the provider configuration that asks, whose lists contain the VMs.
 	config  string
 	entries quota.Ledger
 	seen    quota.Seen
 	in      Lister
 
-	// ofTenant has the resources that were listed, by their UIDs: true for one that is the tenant's, and false for one that is another tenant's by now.
+	// ofTenant has the resources that were listed, by their UIDs: true for a resource of the tenant, and false for one that belongs to another tenant
+	// now.
 	ofTenant map[string]bool
 
-	// begun are the VMs whose creation was begun for resources, and that nobody has seen yet, by the UIDs of these.
+	// begun has the VMs whose creation was begun and that were not seen yet, by the UIDs of their resources.
 	begun map[string]quota.Resource
 
-	// fresh is true if the VMs were listed just now. If not, needsFresh is set where a list that is read now may change what counts.
+	// fresh is true if the VMs were listed just now. Otherwise, needsFresh is set if a fresh list may change what counts.
 	fresh, needsFresh bool
 }
 
-// prune removes the entries of resources that are gone, but keeps what they have left in VMs as long as that is there. It reports whether the entries have
+// prune removes the entries of deleted resources, but keeps what they have left in VMs as long as that exists. It reports whether the entries have
 // changed.
 func (p *pruning) prune(ctx context.Context) bool {
 	before := maps.Clone(p.entries)
@@ -64,7 +65,7 @@ func (p *pruning) prune(ctx context.Context) bool {
 			continue
 		}
 		if !p.fresh && len(e.Pending) > 0 && e.VMID != 0 && p.ofConfig(e) && !p.lists(e.VMID) {
-			p.needsFresh = true // Its VM may be there since the VMs were listed.
+			p.needsFresh = true // Its VM may have been created since the VMs were listed.
 			continue
 		}
 		p.entries.Leave(uid, p.seen.Outside[e.VMID], p.now())
@@ -73,8 +74,9 @@ func (p *pruning) prune(ctx context.Context) bool {
 	return !maps.EqualFunc(before, p.entries, func(a, b quota.Entry) bool { return a.State() == b.State() && a.Volume == b.Volume })
 }
 
-// ends reports whether the entry of a resource is to go: the resource is gone, or is another tenant's by now and has nothing. One of another tenant that
-// has something keeps it, as its VM still uses it. No cache is trusted to tell that a resource is gone.
+// ends reports whether the entry of a resource is to be removed: the resource is deleted, or belongs to another tenant now and has nothing. A
+// resource of another tenant that has something keeps its entry, because its VM still uses it. A cache is not trusted to prove that a resource is
+// deleted.
 func (p *pruning) ends(ctx context.Context, uid string, e quota.Entry) bool {
 	is, listed := p.ofTenant[uid]
 	if listed {
@@ -83,8 +85,8 @@ func (p *pruning) ends(ctx context.Context, uid string, e quota.Entry) bool {
 	return p.isGone(ctx, uid, e)
 }
 
-// replace applies what a request says of the entry of its resource: the VM was not made, so that what was granted is for the next one; or the resource has
-// another VM or disk, or no entry of the one that was begun, so that there is an entry of what it has left. It reports whether the entries have changed.
+// replace applies a request to the entry of its resource. If the VM was not created, the grant is for the next one. If the resource has another VM or
+// disk, or no entry of the one that was begun, an entry records what it has left. replace reports whether the entries have changed.
 func (p *pruning) replace(ctx context.Context, r quota.Request) bool {
 	begun := p.begun[r.UID]
 	left := p.entries.LeaveBegun(r, begun.There, begun.VMID, p.now())
@@ -95,7 +97,7 @@ func (p *pruning) replace(ctx context.Context, r quota.Request) bool {
 		return left || rejected
 	}
 	before, e := maps.Clone(p.entries), p.entries[r.UID]
-	if e.Volume != "" && e.VMID == r.VMID { // The disk has arrived in the VM that it was on its way to, where it has another name.
+	if e.Volume != "" && e.VMID == r.VMID { // The disk has arrived in the VM that it was being moved to, where it has another name.
 		e.VMID = tenancy.OwnerOf(e.Volume)
 		p.entries[r.UID] = e
 	}
@@ -104,8 +106,8 @@ func (p *pruning) replace(ctx context.Context, r quota.Request) bool {
 	return true
 }
 
-// pruneLeft removes the entries of what was left and is there no more, by the lists of VMs and storages. Entries that are not in the ledger of before are
-// new.
+// pruneLeft removes the entries of leftovers that no longer exist according to the lists of VMs and storages. Entries that are not in the ledger
+// before are new.
 func (p *pruning) pruneLeft(ctx context.Context, before quota.Ledger) {
 	for uid, e := range maps.Clone(p.entries) {
 		if !p.ofConfig(e) {
@@ -123,12 +125,13 @@ func (p *pruning) pruneLeft(ctx context.Context, before quota.Ledger) {
 	}
 }
 
-// pruneDisk removes the entry of a disk that was left, once it is gone. Its storage is asked when the entry is new, and when the VMs were listed just now.
+// pruneDisk removes the entry of a leftover disk once the disk is deleted. It asks the storage if the entry is new, or if the VMs were listed just
+// now.
 func (p *pruning) pruneDisk(ctx context.Context, uid string, e quota.Entry, isNew bool) {
 	owner, ask := tenancy.OwnerOf(e.Volume), isNew || p.fresh
 	switch {
 	case p.lists(owner) && (!ask || p.has(ctx, owner, e.Volume)):
-	case e.VMID != owner && p.lists(e.VMID): // It was on its way to that VM, where it has another name.
+	case e.VMID != owner && p.lists(e.VMID): // The disk was being moved to that VM, where it has another name.
 		e.Volume = ""
 		p.entries[uid] = e
 	default:
@@ -136,18 +139,18 @@ func (p *pruning) pruneDisk(ctx context.Context, uid string, e quota.Entry, isNe
 	}
 }
 
-// creationDelay is how long after its resource is gone, or asks for another one, a VM may come to be listed: the request that makes it may be under way,
-// and the task of a clone may be about to begin.
+// creationDelay is how long a VM may take to be listed after its resource was deleted or asks for another VM. The request that creates it may be
+// under way, and the task of a clone may be about to begin.
 const creationDelay = time.Minute
 
-// pruneCreating decides about a VM that nobody had seen when it was left:
+// pruneCreating decides about a VM that was not seen before its resource left it:
 //
 //	the VM                                            its entry
-//	is being made, or may be                          stays
+//	is being created, or may be                       stays
 //	is complete, and the tenant's                     is in state Left
-//	is not there, and was left within creationDelay   stays
-//	is not there by a list that is not fresh          stays, and the list is read again
-//	is not there, or is somebody else's               is removed
+//	does not exist, and was left in creationDelay     stays
+//	is missing in a list that is not fresh            stays, and the list is read again
+//	does not exist, or is not the tenant's            is removed
 func (p *pruning) pruneCreating(uid string, e quota.Entry) {
 	switch creating, there := p.seen.Creating[e.VMID]; {
 	case creating:
@@ -161,14 +164,13 @@ func (p *pruning) pruneCreating(uid string, e quota.Entry) {
 	}
 }
 
-// ofConfig reports whether the lists of the configuration show what became of the VM of an entry: another configuration that shares the account may see
-// other VMs.
+// ofConfig reports whether the lists of the configuration show the VM of an entry. Another configuration that shares the account may see other VMs.
 func (p *pruning) ofConfig(e quota.Entry) bool { return e.Config == "" || e.Config == p.config }
 
-// lists reports whether the cluster lists a VM as one of the tenant's.
+// lists reports whether the cluster lists a VM of the tenant.
 func (p *pruning) lists(vmid int) bool { return p.seen.Listed[vmid] != nil }
 
-// has reports whether a VM has a disk, by its storage. A disk that cannot be looked for counts as one that is there.
+// has reports whether a VM has a disk, according to the storage. A disk that cannot be looked up counts as existing.
 func (p *pruning) has(ctx context.Context, vmid int, volume string) bool {
 	guests, err := p.in.Guests(ctx, inventory.Current)
 	i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid })

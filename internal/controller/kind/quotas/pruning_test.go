@@ -39,11 +39,11 @@ import (
 
 // A site is a cluster with VMs of the tenant, and disks.
 type site struct {
-	vmids, late []int // The latter are in a list that is read now alone.
+	vmids, late []int // The latter are only in a fresh list.
 	disks       []string
 	fails       error
 
-	// guests beside those of the tenant's pool.
+	// guests in addition to those in the tenant's pool.
 	guests []proxmox.Guest
 }
 
@@ -73,7 +73,7 @@ const (
 	vmDisk   = "ceph:vm-200-disk-1"
 )
 
-// withVolumes is a provider that counts Volumes too.
+// withVolumes returns a provider that counts Volumes too.
 func withVolumes(a *api) *Keeper {
 	k := provider(a, "system")
 	k.kinds = append(k.kinds, counted{
@@ -85,7 +85,7 @@ func withVolumes(a *api) *Keeper {
 
 func disks(n int64) quota.Amounts { return quota.Amounts{quota.Disks("ceph"): n} }
 
-// of the tenant, whose quota has room for two disks of the tests.
+// of returns an application of the tenant, whose quota has room for two disks of the tests.
 func (s *site) of(mg resource.Managed, there quota.Amounts, vmid int, volume string) Application {
 	a := ask(machine("any"), &v1alpha1.TenantQuota{}, 1)
 	a.Tenant.Quota.Disks = []v1alpha1.TenantStorageQuota{{Storage: "ceph", Size: *kresource.NewQuantity(12, kresource.BinarySI)}}
@@ -103,12 +103,12 @@ func volume(name string) *namespaced.Volume {
 	return v
 }
 
-// TestLeft has the disk of a Volume that is gone count as long as it is there, also where nobody looks at the Machine whose VM has it.
+// TestLeft checks that the disk of a deleted Volume counts as long as it exists, even if no provider reconciles the Machine whose VM has it.
 func TestLeft(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		site   site
-		vmid   int // That the disk was last known to be in, or on its way to.
+		vmid   int // The VM in which the disk was last known to be, or to which it was being moved.
 		volume string
 		seen   bool
 		counts bool
@@ -169,12 +169,12 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// An outcome is what becomes of VM 100, which a resource was granted and leaves before anybody has seen it, and what counts then.
+// An outcome describes what becomes of VM 100, which a resource was granted and leaves before the VM was seen, and the amounts that then count.
 type outcome struct {
 	reason            string
 	site              site
 	after             time.Duration
-	vms, cores, disks int64 // The VMs of a site have no cores by the list.
+	vms, cores, disks int64 // The list shows no cores of the VMs of a site.
 }
 
 func outcomes() map[string]outcome {
@@ -200,7 +200,7 @@ func outcomes() map[string]outcome {
 	return all
 }
 
-// TestCreating has a VM count that is being made when its resource goes, or comes to name another VM, or none.
+// TestCreating checks that a VM counts that is being created when its resource is deleted, or names another VM, or none.
 func TestCreating(t *testing.T) {
 	for name, tc := range outcomes() {
 		for how, leave := range map[string]func(*api, *Keeper, Application) (more int64, err error){
@@ -253,8 +253,8 @@ func TestCreating(t *testing.T) {
 	}
 }
 
-// TestIdentityChanges has a resource that was granted a VM get no other one beside that, by whatever its record says, unless Proxmox VE has refused to
-// make the first.
+// TestIdentityChanges checks that a resource that was granted a VM gets no other one in addition, whatever its record contains, unless Proxmox VE has
+// refused to create the first.
 func TestIdentityChanges(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -298,14 +298,14 @@ func TestIdentityChanges(t *testing.T) {
 			if !tc.waits {
 				return
 			}
-			if late := again; again.VMID != 0 && again.Volume == "" { // It is told late that somebody else has the VMID.
+			if late := again; again.VMID != 0 && again.Volume == "" { // The resource learns late that another VM has the VMID.
 				late.Rejected = 100
 				if _, err := k.Admit(t.Context(), late); err != nil {
 					t.Errorf("want room once Proxmox VE has told, got %v", err)
 				}
 				return
 			}
-			a.There = a.Wants // Its record is set back, and the VM is complete.
+			a.There = a.Wants // Its record is reset, and the VM is complete.
 			s.guests, s.vmids, a.Whole = nil, []int{100}, false
 			if _, err := k.Admit(t.Context(), a); err != nil {
 				t.Error(err)
@@ -317,13 +317,13 @@ func TestIdentityChanges(t *testing.T) {
 	}
 }
 
-// TestRejected has a Volume keep the room of a stub VM that Proxmox VE has refused to make: what says so is kept before the next VMID is chosen, also for
-// other replicas.
+// TestRejected checks that a Volume keeps the room of a stub VM that Proxmox VE has refused to create. The rejection is stored before the next VMID
+// is chosen, also for other replicas.
 func TestRejected(t *testing.T) {
 	v := volume("first")
 	api := newAPI(t, v)
 	k := withVolumes(api)
-	s := &site{guests: []proxmox.Guest{{VMID: 100, Type: "qemu"}}} // In no pool, so that it may be one that is being made.
+	s := &site{guests: []proxmox.Guest{{VMID: 100, Type: "qemu"}}} // The VM is in no pool, so it may be one that is being created.
 	a := s.of(v, nil, 100, "")
 	a.Wants = disks(12)
 	if _, err := k.Admit(t.Context(), a); err != nil {
@@ -341,7 +341,7 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestTwoGranted has two Machines that were granted a VM with the same VMID count once each, whichever of them has made it.
+// TestTwoGranted checks that two Machines that were granted a VM with the same VMID count once each, whichever of them has created it.
 func TestTwoGranted(t *testing.T) {
 	winner, loser := machine("winner"), machine("loser")
 	k, s := withVolumes(newAPI(t, winner, loser)), &site{}
@@ -369,7 +369,7 @@ func TestTwoGranted(t *testing.T) {
 	}
 }
 
-// TestLeftGoes has what was left count no more once it is gone, or counts with who has it.
+// TestLeftGoes checks that what was left no longer counts once it is deleted, or counts for its new owner.
 func TestLeftGoes(t *testing.T) {
 	v, m := volume("data"), machine("web")
 	a := newAPI(t, v, m)
@@ -417,7 +417,7 @@ func TestLeftGoes(t *testing.T) {
 	}
 }
 
-// TestPutBack has a record that was taken away, or is one of the earlier ones, make no disk free of charge.
+// TestPutBack checks that no disk is created free of charge by removing a record, or restoring an earlier one.
 func TestPutBack(t *testing.T) {
 	v := volume("data")
 	a := newAPI(t, v)
@@ -446,7 +446,7 @@ func TestPutBack(t *testing.T) {
 	}
 }
 
-// TestCountsElsewhere asks what another replica has entered if what was seen last does not tell.
+// TestCountsElsewhere checks that the entries of another replica are read if the cached ones are not sufficient.
 func TestCountsElsewhere(t *testing.T) {
 	v := volume("data")
 	a := newAPI(t, v)
@@ -466,7 +466,7 @@ func TestCountsElsewhere(t *testing.T) {
 	}
 }
 
-// TestHandedOver counts a disk once that goes from one VM to another, under another name.
+// TestHandedOver checks that a disk that moves from one VM to another, under another name, counts once.
 func TestHandedOver(t *testing.T) {
 	v := volume("data")
 	k := withVolumes(newAPI(t, v))
@@ -492,7 +492,7 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
-// TestPruneLeft has each entry of what was left stay, change or go by what the lists of VMs and storages say.
+// TestPruneLeft checks that each entry of what was left stays, changes or is removed according to the lists of VMs and storages.
 func TestPruneLeft(t *testing.T) {
 	const another = "ProviderConfig/another"
 	left := func(vmid int, volume, of string) quota.Entry {
@@ -504,10 +504,10 @@ func TestPruneLeft(t *testing.T) {
 		listed []int // The VMs of the tenant.
 		disks  []string
 		fails  bool
-		fresh  bool // If the VMs were listed just now.
-		just   bool // If it was left just now.
+		fresh  bool // Whether the VMs were listed just now.
+		just   bool // Whether it was left just now.
 		stays  bool
-		volume string // Of what stays.
+		volume string // The volume of an entry that stays.
 	}{
 		"Alive":   {reason: "The entry of a resource that is there is not looked at.", entry: quota.Entry{Config: config, VMID: 100, Has: disks(6)}, stays: true},
 		"Another": {reason: "What another configuration lists is left to that one.", entry: left(100, "", another), fresh: true, stays: true},

@@ -14,10 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package quotas keeps the quotas of tenants: it reads what their resources have, asks package quota
-// whether there is room, and keeps what was granted in a ConfigMap for each name of a tenant, which all
-// replicas and shards of the provider share. It is written with the resource version that was read: of
-// two decisions at the same time, one is made again.
+// Package quotas keeps the quotas of tenants. It reads what their resources have, asks package quota whether there is room, and keeps the grants in
+// one ConfigMap per tenant name, which all replicas and shards of the provider share. The ConfigMap is written with the resource version that was
+// read, so that one of two concurrent decisions is made again.
 package quotas
 
 import (
@@ -44,15 +43,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// There is what the status of a resource shows, and which VM it names, or 0. It is begun if the VM is yet to be seen, so that its spec or its record alone
-// says what is there.
+// There returns what the status of a resource shows, and the VMID of the VM that it names, or 0. begun is true if the VM is yet to be seen, so that
+// only the spec or the record shows what exists.
 type There func(resource.Managed) (there quota.Amounts, vmid int, begun bool)
 
 // A counted kind of resources.
 type counted struct {
 	kind.Identity
 
-	// reader of the resources, which should be a cache, and one that is none.
+	// reader of the resources, which should be a cache, and direct, which must not be one.
 	reader, direct client.Reader
 
 	there There
@@ -70,7 +69,7 @@ type Keeper struct {
 	ledgers map[key]*ledger
 }
 
-// A key is that of the ledger of an account, or of what is only warned of.
+// A key identifies the ledger of an account, or a ledger used for warnings only.
 type key struct {
 	config, tenant string
 	warned         bool
@@ -80,9 +79,9 @@ func keyOf(a connect.Account) key { return key{config: a.Config, tenant: a.Tenan
 
 // A ledger of a tenant.
 type ledger struct {
-	mu sync.Mutex // Decisions of one process wait for each other rather than fail.
+	mu sync.Mutex // Decisions of one process wait for each other instead of failing.
 
-	// seen is what this process has read or written last. It is never changed, but replaced.
+	// seen has the entries that this process has read or written last. It is never changed, only replaced.
 	seen atomic.Pointer[quota.Ledger]
 }
 
@@ -96,12 +95,12 @@ func (l *ledger) entry(uid string) (quota.Entry, bool) {
 	return e, ok
 }
 
-// New returns a Keeper that has yet to be told of kinds.
+// New returns a Keeper without kinds.
 func New() *Keeper {
 	return &Keeper{ledgers: map[key]*ledger{}, now: time.Now}
 }
 
-// Use sets what the provider has to keep quotas with, which all kinds have in common. The client must not cache ConfigMaps.
+// Use sets the client and the connections that all kinds share. The client must not cache ConfigMaps.
 func (k *Keeper) Use(kube client.Client, connections *connect.Connector) {
 	if k == nil {
 		return
@@ -113,7 +112,7 @@ func (k *Keeper) Use(kube client.Client, connections *connect.Connector) {
 	}
 }
 
-// Add adds a kind of resources that quotas count. Deleted ones may leave room for others. A Keeper that is nil counts nothing.
+// Add adds a kind of resources that quotas count. A deleted resource may free room for others. A nil Keeper counts nothing.
 func (k *Keeper) Add(mgr manager.Manager, connections *connect.Connector, id kind.Identity, there There) error {
 	if k == nil {
 		return nil
@@ -128,8 +127,8 @@ func (k *Keeper) Add(mgr manager.Manager, connections *connect.Connector, id kin
 	})
 }
 
-// gone wakes those that wait for room where a deleted resource has an entry. Where this process has not seen the entry, they ask again by themselves,
-// and where it was removed already, they were woken then.
+// gone wakes the resources that wait for room where a deleted resource has an entry. Where this process has not seen the entry, they ask again by
+// themselves. Where the entry was removed already, they were woken then.
 func (k *Keeper) gone(uid string) {
 	k.mu.Lock()
 	var left []key
@@ -144,35 +143,36 @@ func (k *Keeper) gone(uid string) {
 	}
 }
 
-// An Application is what a resource asks for, with what that is decided by.
+// An Application holds what a resource requests, and the data for the decision.
 type Application struct {
 	Resource resource.Managed
 	Kind     string // With its group.
 
-	// Config, Tenants and Tenant are those of its connection, and Inventory lists the VMs.
+	// Config, Tenants and Tenant are those of its connection. Inventory lists the VMs.
 	Config    string
 	Tenants   []v1alpha1.ProviderTenant
 	Tenant    *tenancy.Tenant
 	Inventory Lister
 
-	// There is what it has now, and Wants all that it is to have.
+	// There has the present amounts of the resource, and Wants all that it is to have.
 	There, Wants quota.Amounts
 
-	// VMID of the VM that it is in, or will be; 0 for none. Volume is the disk that it is, and Volumes are those that a VM which was seen has.
+	// VMID of the VM that the resource is in, or will be, and 0 for none. Volume is the disk that it stands for, and Volumes are those of a VM that was
+	// seen.
 	VMID    int
 	Volume  string
 	Volumes []string
 
-	// Taken is the snapshot that it is to take, of a Snapshot.
+	// Taken is the snapshot that a Snapshot is to take.
 	Taken quota.Taken
 
-	// Whole is true for what is yet to be made, and Beside if a VM that the resource names is not its own.
+	// Whole is true for a resource that is yet to be created, and Beside if the VM that it names does not belong to it.
 	Whole, Beside bool
 
-	// Rejected is the VMID of the VM that it was granted, if Proxmox VE has refused to make it since somebody else was faster; 0 for none.
+	// Rejected is the VMID that was granted, if Proxmox VE has refused to create the VM because the VMID was taken meanwhile; 0 for none.
 	Rejected int
 
-	// Wake the resource when there may be room. Nil for one that looks often enough by itself.
+	// Wake wakes the resource when there may be room. It is nil for a resource that polls often enough.
 	Wake func()
 
 	account connect.Account
@@ -193,7 +193,7 @@ func (a Application) request() quota.Request {
 	}
 }
 
-// claimOf is the namespace of the claim of a cluster-scoped resource.
+// claimOf returns the namespace of the claim of a cluster-scoped resource.
 func claimOf(mg resource.Managed) string {
 	if mg.GetNamespace() != "" {
 		return ""
@@ -201,8 +201,8 @@ func claimOf(mg resource.Managed) string {
 	return tenancy.NamespaceOf(mg)
 }
 
-// Admit decides about an application. An error that quota.IsExceeded knows says what it waits for,
-// and Granted is what it may have nevertheless. Without a quota nothing is asked and all is granted.
+// Admit decides about an application and returns what is granted. An error that quota.IsExceeded recognizes names what the resource waits for. What
+// is granted may be used nevertheless. Without a quota, everything is granted.
 func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error) {
 	if a.Tenant.Limits() == nil {
 		return a.Wants, nil
@@ -232,16 +232,16 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 	return d.Granted, err
 }
 
-// isEntered reports whether there is nothing to decide: the resource has all that it wants, and its entry says so.
+// isEntered reports whether there is nothing to decide: the resource has all that it wants, and so has its entry.
 func (a Application) isEntered(e quota.Entry) bool {
 	same := e.VMID == a.VMID && e.Volume == a.Volume && len(e.Has.Beyond(a.There)) == 0 && len(a.There.Beyond(e.Has)) == 0
 	return same && len(e.Wants) == 0 && len(e.Pending) == 0 && len(a.Wants.Beyond(a.There)) == 0
 }
 
-// attempts of a decision while others decide too.
+// attempts is how often a decision is tried while others decide too.
 const attempts = 20
 
-// decide decides by what there is now, and again while others write at the same time. It reports whether entries of resources went that are gone.
+// decide decides by the current state, and again while others write at the same time. It reports whether entries of deleted resources were removed.
 func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a Application) (d quota.Decision, freed bool, err error) {
 	for range attempts {
 		d, freed, err = k.try(ctx, l, limits, a, false)
@@ -252,7 +252,7 @@ func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a 
 	return d, false, errors.Errorf("the account of the quota was changed by others %d times in a row", attempts)
 }
 
-// try tries to decide and to enter the decision. It reports whether entries of resources went that are gone.
+// try tries to decide and to enter the decision. It reports whether entries of deleted resources were removed.
 func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a Application, fresh bool) (d quota.Decision, freed bool, err error) {
 	b, p, err := k.open(ctx, a, fresh)
 	if err != nil {
@@ -271,12 +271,12 @@ func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a App
 			return d, false, err
 		}
 	}
-	entries := p.entries // Of all that was read, this alone is kept.
+	entries := p.entries // Only the entries are kept of all that was read.
 	l.seen.Store(&entries)
 	return d, freed, nil
 }
 
-// open reads the entries of an account, what its resources have, and what is listed in the cluster.
+// open reads the entries of an account, what its resources have, and the VMs in the cluster.
 func (k *Keeper) open(ctx context.Context, a Application, fresh bool) (storedLedger, *pruning, error) {
 	b, entries, err := k.read(ctx, a.account)
 	if err != nil {
@@ -299,7 +299,7 @@ func (k *Keeper) open(ctx context.Context, a Application, fresh bool) (storedLed
 	return b, p, nil
 }
 
-// resources lists the resources of an account. Those that are another tenant's by now, or of another account, are among them if they have entries.
+// resources lists the resources of an account. Resources that belong to another tenant or account now are included if they have entries.
 func (p *pruning) resources(ctx context.Context, of connect.Account) ([]quota.Resource, error) {
 	var all []quota.Resource
 	for _, c := range p.all() {
@@ -320,7 +320,7 @@ func (p *pruning) resources(ctx context.Context, of connect.Account) ([]quota.Re
 					p.begun[uid] = quota.Resource{VMID: vmid, There: there}
 				}
 				if begun && had {
-					there = nil // Its entry has what it was granted.
+					there = nil // The entry has what was granted.
 				}
 				all = append(all, quota.Resource{UID: uid, VMID: vmid, There: there, Deleting: !is || meta.WasDeleted(mg)})
 			}
@@ -329,7 +329,7 @@ func (p *pruning) resources(ctx context.Context, of connect.Account) ([]quota.Re
 	return all, nil
 }
 
-// seenIn is what resources have, and which VMs are the tenant's: those of its pools and range, and those that it has adopted.
+// seenIn returns what resources have, and which VMs belong to the tenant: those of its pools and range, and those that it has adopted.
 func seenIn(account connect.Account, entries quota.Ledger, resources []quota.Resource, guests []proxmox.Guest) quota.Seen {
 	adopted, outside := entries.Adopted(), map[int]bool{}
 	seen := quota.See(resources, guests, func(g proxmox.Guest) bool {
@@ -341,7 +341,7 @@ func seenIn(account connect.Account, entries quota.Ledger, resources []quota.Res
 	return seen
 }
 
-// creating has the VMIDs of all guests. It is true for VMs that may be ones of the tenant's which are being made.
+// creating returns a map of the VMIDs of all guests. The value is true for VMs that may belong to the tenant and are being created.
 func creating(guests []proxmox.Guest, seen quota.Seen) map[int]bool {
 	all := map[int]bool{}
 	for _, g := range guests {
@@ -366,7 +366,7 @@ func (k *Keeper) ledger(of key) *ledger {
 	return k.ledgers[of]
 }
 
-// isGone reports whether a resource is known not to be there any more.
+// isGone reports whether a resource is known to no longer exist.
 func (k *Keeper) isGone(ctx context.Context, uid string, e quota.Entry) bool {
 	for _, of := range k.all() {
 		if of.GroupVersionKind.GroupKind().String() != e.Kind {
@@ -382,21 +382,21 @@ func (k *Keeper) isGone(ctx context.Context, uid string, e quota.Entry) bool {
 	return false
 }
 
-// Entered is what is entered in the quota of a tenant for a resource, by its UID; nothing if it is not. What this process has not seen yet, another one
-// may have entered.
+// Entered returns the entry of a resource in the quota of a tenant, by its UID, or an empty entry. It reads the stored entries if this process has
+// not seen the entry, because another process may have entered it.
 func (k *Keeper) Entered(ctx context.Context, config, tenant, uid string) (quota.Entry, error) {
 	return k.enteredAs(ctx, config, tenant, uid, func(quota.Entry) bool { return true })
 }
 
-// Counts reports whether a Volume counts in the quota of a tenant as a disk. What its record says is not enough: that may be one of its earlier ones,
-// which somebody has put back.
+// Counts reports whether a Volume counts in the quota of a tenant as a disk. Its record alone does not prove that, because a user may have restored
+// an earlier record.
 func (k *Keeper) Counts(ctx context.Context, config, tenant, uid, volume string) (bool, error) {
 	counts := func(e quota.Entry) bool { return len(e.Has) > 0 && e.Volume == volume }
 	e, err := k.enteredAs(ctx, config, tenant, uid, counts)
 	return counts(e), err
 }
 
-// enteredAs is the entry of a resource as this process has seen it last, if that will do, and else as it is stored now.
+// enteredAs returns the entry of a resource as this process has seen it last, if do accepts it, and as it is stored now otherwise.
 func (k *Keeper) enteredAs(ctx context.Context, config, tenant, uid string, do func(quota.Entry) bool) (quota.Entry, error) {
 	if k == nil {
 		return quota.Entry{}, nil
@@ -420,8 +420,8 @@ func (k *Keeper) enteredAs(ctx context.Context, config, tenant, uid string, do f
 	return entries[uid], nil
 }
 
-// Reason is why a resource waits, as long as it need not be decided again: it has not changed, and was
-// not woken. Nil if it is to be decided.
+// Reason returns why a resource waits, as long as it need not be decided again because it has not changed and was not woken. It returns nil if it is
+// to be decided.
 func (k *Keeper) Reason(mg resource.Managed) error {
 	if k == nil {
 		return nil
@@ -450,8 +450,8 @@ func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.Pr
 	return all, nil
 }
 
-// usage returns the usage of a tenant. Entries of resources that are gone go too, as of those that went while no provider ran. Those of this process that
-// wait and have room now are woken, whatever has made it: another process, somebody in Proxmox VE, or time.
+// usage returns the usage of a tenant. It removes entries of deleted resources, including those deleted while no provider ran. It wakes resources of
+// this process that wait and now have room, whatever has freed it: another process, a user of Proxmox VE, or time.
 func (k *Keeper) usage(ctx context.Context, a Application, fresh bool) ([]v1alpha1.TenantUsage, error) {
 	b, p, err := k.open(ctx, a, fresh)
 	if err != nil {

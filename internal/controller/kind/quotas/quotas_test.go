@@ -64,13 +64,13 @@ func (g guests) Volumes(context.Context, string, string, string, time.Duration) 
 	return nil, nil
 }
 
-// An api is what several providers share, with the number of their calls about ConfigMaps.
+// An api is shared by several providers, and counts their calls about ConfigMaps.
 type api struct {
 	client.WithWatch
 
 	calls atomic.Int64
 
-	// fails is what every write of a ConfigMap ends in, if it is to fail.
+	// fails is the error of every write of a ConfigMap, if it is to fail.
 	fails error
 }
 
@@ -111,7 +111,7 @@ func newAPI(t *testing.T, objects ...client.Object) *api {
 	return a
 }
 
-// provider is one replica or shard of it.
+// provider returns a replica or shard of the provider.
 func provider(a *api, namespace string) *Keeper {
 	k := New()
 	k.Use(a, connect.New(a, connect.WithRecordsIn(namespace)))
@@ -130,7 +130,7 @@ func machine(name string) *namespaced.Machine {
 	return m
 }
 
-// ask for a VM of some cores.
+// ask returns an application for a VM with a number of cores.
 func ask(m *namespaced.Machine, q *v1alpha1.TenantQuota, cores int64) Application {
 	tenants := []v1alpha1.ProviderTenant{{Name: "team-a", Namespaces: []string{"team-a"}, Pools: []string{"team-a"}, Quota: q}}
 	return Application{
@@ -139,7 +139,7 @@ func ask(m *namespaced.Machine, q *v1alpha1.TenantQuota, cores int64) Applicatio
 	}
 }
 
-// TestAtOnce has two providers admit Machines at the same time: exactly as many as there is room for.
+// TestAtOnce checks that two providers that admit Machines at the same time admit exactly as many as there is room for.
 func TestAtOnce(t *testing.T) {
 	const n = 24
 	var all []client.Object
@@ -169,8 +169,8 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestScopes has Machines of both scopes apply, whose configurations are of one cluster: they have the quota once, in one account, and each with
-// its own limit. With configurations of two clusters each scope has one of its own.
+// TestScopes checks Machines of both scopes. If their configurations lead to one cluster, they share one quota in one account, each with its own
+// limit. With configurations of two clusters, each scope has a separate one.
 func TestScopes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, endpoint, want string
@@ -215,7 +215,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// clusterMachine is the Machine of a claim of the team.
+// clusterMachine returns the Machine of a claim of the team.
 func clusterMachine(name string) *cluster.Machine {
 	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{
 		Name: name, UID: types.UID(name), CreationTimestamp: metav1.Unix(1001, 0), Labels: map[string]string{tenancy.LabelClaimNamespace: "team-a"},
@@ -224,7 +224,7 @@ func clusterMachine(name string) *cluster.Machine {
 	return m
 }
 
-// TestGone has what a Machine had go with it, and only then.
+// TestGone checks that what a Machine had stops counting when it is deleted, and only then.
 func TestGone(t *testing.T) {
 	first, second := machine("first"), machine("second")
 	a := newAPI(t, first, second)
@@ -258,7 +258,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestCalls has no tenant without a quota, and nothing that is entered, cost a call.
+// TestCalls checks that a tenant without a quota, and amounts that are entered already, cost no call.
 func TestCalls(t *testing.T) {
 	m := machine("first")
 	a := newAPI(t, m)
@@ -281,7 +281,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestNowhere has a provider that does not know its namespace admit nothing.
+// TestNowhere checks that a provider that does not know its namespace admits nothing.
 func TestNowhere(t *testing.T) {
 	m := machine("first")
 	_, err := provider(newAPI(t, m), "").Admit(t.Context(), ask(m, &v1alpha1.TenantQuota{VMs: new(int32(1))}, 1))
@@ -290,7 +290,7 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
-// TestStray counts a VM of the tenant that no Machine manages.
+// TestStray checks that a VM of the tenant counts that no Machine manages.
 func TestStray(t *testing.T) {
 	m := machine("first")
 	k, a := provider(newAPI(t, m), "system"), ask(m, &v1alpha1.TenantQuota{VMs: new(int32(1))}, 1)
@@ -300,7 +300,8 @@ func TestStray(t *testing.T) {
 	}
 }
 
-// TestAdopted counts a VM that stays where it was adopted, also when its Machine is gone, until it is gone too or taken elsewhere.
+// TestAdopted checks that a VM counts that stays where it was adopted, even after its Machine is deleted, until the VM is deleted too or moved
+// elsewhere.
 func TestAdopted(t *testing.T) {
 	first, second := machine("first"), machine("second")
 	api := newAPI(t, first, second)
@@ -330,14 +331,14 @@ func TestAdopted(t *testing.T) {
 	}
 }
 
-// entriesOf the tenant, as the ConfigMap has them.
+// entriesOf returns the entries of the tenant in the ConfigMap.
 func (k *Keeper) entriesOf(t *testing.T) quota.Ledger {
 	t.Helper()
 	_, entries := k.storedOf(t)
 	return entries
 }
 
-// storedOf is the ConfigMap of the tenant, and the entries of its account.
+// storedOf returns the ConfigMap of the tenant, and the entries of its account.
 func (k *Keeper) storedOf(t *testing.T) (storedLedger, quota.Ledger) {
 	t.Helper()
 	account, err := k.connections.AccountOf(t.Context(), config, nil, "team-a")
@@ -351,7 +352,7 @@ func (k *Keeper) storedOf(t *testing.T) (storedLedger, quota.Ledger) {
 	return b, entries
 }
 
-// TestUnwritten admits nothing that could not be entered.
+// TestUnwritten checks that nothing is admitted that could not be entered.
 func TestUnwritten(t *testing.T) {
 	first := machine("first")
 	a := newAPI(t, first)
@@ -368,7 +369,7 @@ func TestUnwritten(t *testing.T) {
 	}
 }
 
-// TestGoneMeanwhile has entries removed of what went while no provider ran, by whoever looks next.
+// TestGoneMeanwhile checks that entries of resources that were deleted while no provider ran are removed by the next decision or count.
 func TestGoneMeanwhile(t *testing.T) {
 	first, second := machine("first"), machine("second")
 	a := newAPI(t, first, second)
@@ -381,7 +382,7 @@ func TestGoneMeanwhile(t *testing.T) {
 	if err := a.Delete(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	again := machine("second") // One of the same name is another one.
+	again := machine("second") // A resource of the same name is a different one.
 	again.UID = "another"
 	if err := errors.Join(a.Delete(t.Context(), second), a.Create(t.Context(), again)); err != nil {
 		t.Fatal(err)
@@ -396,7 +397,7 @@ func TestGoneMeanwhile(t *testing.T) {
 	}
 }
 
-// TestMoved has a Machine whose namespace is another tenant's by now keep what its VM uses, once, and wait no more.
+// TestMoved checks that a Machine whose namespace now belongs to another tenant keeps what its VM uses, once, and no longer waits.
 func TestMoved(t *testing.T) {
 	m, waiting, next := machine("first"), machine("waiting"), machine("next")
 	m.Annotations = map[string]string{"crossplane.io/external-name": "100"}
@@ -425,7 +426,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestEdited has what somebody has done to the ConfigMap let nothing more be made than there is room for.
+// TestEdited checks that manual changes of the ConfigMap do not allow more than there is room for.
 func TestEdited(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -461,7 +462,7 @@ func TestEdited(t *testing.T) {
 	}
 }
 
-// begins has Machines be begun that are to have VMs of these cores, whose VMIDs their external names are.
+// begins makes Machines count as begun, with VMs of these cores. Their external names are the VMIDs.
 func (k *Keeper) begins(cores map[string]int64) {
 	k.kinds[0].there = func(mg resource.Managed) (quota.Amounts, int, bool) {
 		n, begun := cores[mg.GetName()]
@@ -473,15 +474,15 @@ func (k *Keeper) begins(cores map[string]int64) {
 	}
 }
 
-// begunMachine is a Machine that came at some time, and names a VM.
+// begunMachine returns a Machine that was created at some time, and names a VM.
 func begunMachine(name string, came int64, vmid string) *namespaced.Machine {
 	m := machine(name)
 	m.CreationTimestamp, m.Annotations = metav1.Unix(came, 0), map[string]string{meta.AnnotationKeyExternalName: vmid}
 	return m
 }
 
-// TestBegunWaits has a Machine whose VM was not made, since somebody else has its VMID, wait without having what it waits for: an older one gets the room that
-// is kept for it.
+// TestBegunWaits checks that a Machine whose VM was not created, because another VM has its VMID, waits without what it waits for. An older one gets
+// the room that is reserved for it.
 func TestBegunWaits(t *testing.T) {
 	large, first, begun := begunMachine("large", 999, ""), machine("first"), begunMachine("begun", 1001, "100")
 	api := newAPI(t, large, first, begun)
@@ -517,7 +518,7 @@ func TestBegunWaits(t *testing.T) {
 	}
 }
 
-// TestBegunUnknown has Machines that were begun before there was a quota count as long as their VMs may come to be there, and no longer.
+// TestBegunUnknown checks that Machines that were begun before there was a quota count as long as their VMs may come to exist, and no longer.
 func TestBegunUnknown(t *testing.T) {
 	first, second, at := begunMachine("first", 1000, "100"), begunMachine("second", 1001, "101"), time.Unix(5000, 0)
 	k, q := provider(newAPI(t, first, second), "system"), &v1alpha1.TenantQuota{VMs: new(int32(1))}
@@ -541,7 +542,7 @@ func TestBegunUnknown(t *testing.T) {
 	}
 }
 
-// TestRaised has a Machine whose VM is being made count as much as it was granted, and not what its spec says by now.
+// TestRaised checks that a Machine whose VM is being created counts as much as it was granted, and not what its spec says meanwhile.
 func TestRaised(t *testing.T) {
 	m, next := begunMachine("first", 1000, "100"), machine("next")
 	k, q := provider(newAPI(t, m, next), "system"), &v1alpha1.TenantQuota{Cores: new(int32(8))}
@@ -558,7 +559,7 @@ func TestRaised(t *testing.T) {
 	}
 }
 
-// TestGrownByHand counts what somebody has given to a VM by hand, also while its Machine waits to go back to a larger configuration.
+// TestGrownByHand checks that manual additions to a VM count, even while its Machine waits to return to a larger configuration.
 func TestGrownByHand(t *testing.T) {
 	m, next := machine("first"), machine("next")
 	k, q := provider(newAPI(t, m, next), "system"), &v1alpha1.TenantQuota{Cores: new(int32(8))}
@@ -580,7 +581,8 @@ func TestGrownByHand(t *testing.T) {
 	}
 }
 
-// TestWoken has one that waits woken when it is counted what is used, whoever has made the room: here another process, whose look has removed the entry.
+// TestWoken checks that a waiting resource is woken when the usage is counted, regardless of who has freed the room: here another process that has
+// removed the entry.
 func TestWoken(t *testing.T) {
 	first, second, third := machine("first"), machine("second"), machine("third")
 	a := newAPI(t, first, second, third)

@@ -37,7 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// The ConfigMap of a tenant: what its name begins with, and the keys of its data. Many entries are packed.
+// The ConfigMap of a tenant: the prefix of its name, and the keys of its data. Many entries are packed.
 const (
 	configMapPrefix = "provider-proxmox-quota-"
 	tenantDataKey   = "tenant"
@@ -46,28 +46,28 @@ const (
 	packedFrom      = 256 << 10
 )
 
-// errNoNamespace says what quotas need.
+// errNoNamespace reports what quotas need.
 var errNoNamespace = errors.New("the provider runs in no pod and POD_NAMESPACE is not set, so that there is no namespace for the ConfigMap " +
 	"with what was granted: set POD_NAMESPACE")
 
-// errNoEntries is about a ConfigMap whose text is no list of entries.
+// errNoEntries reports a ConfigMap whose text is not a list of entries.
 var errNoEntries = errors.New("there are none")
 
-// nameOf returns the name of the ConfigMap of all tenants with a name, which those of no other name have. It is one for all provider configurations, so that
-// what was granted stays entered whichever of them have an account together.
+// nameOf returns the name of the ConfigMap of all tenants with a name, which no other tenant name has. One ConfigMap serves all provider
+// configurations, so that grants stay entered whichever configurations share an account.
 func nameOf(tenant string) string {
 	sum := sha256.Sum256([]byte(tenant))
 	return configMapPrefix + hex.EncodeToString(sum[:8])
 }
 
-// A storedLedger is the ConfigMap that has the entries of an account, and those of other accounts of tenants with the same name.
+// A storedLedger is the ConfigMap with the entries of an account, and with those of other accounts of tenants with the same name.
 type storedLedger struct {
 	*corev1.ConfigMap
 
 	others quota.Ledger
 }
 
-// read reads the entries of an account as they are now, and the ConfigMap that has them.
+// read reads the current entries of an account, and the ConfigMap that has them.
 func (k *Keeper) read(ctx context.Context, of connect.Account) (storedLedger, quota.Ledger, error) {
 	b := storedLedger{ConfigMap: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.connections.RecordsNamespace(), Name: nameOf(of.Tenant)}}}
 	if b.Namespace == "" {
@@ -97,7 +97,7 @@ func (k *Keeper) read(ctx context.Context, of connect.Account) (storedLedger, qu
 	return b, all, nil
 }
 
-// entries are those of all accounts.
+// entries returns the entries of all accounts.
 func (b storedLedger) entries() (quota.Ledger, error) {
 	text := []byte(b.Data[entriesDataKey])
 	if packed, is := b.BinaryData[packedDataKey]; is {
@@ -116,8 +116,8 @@ func (b storedLedger) entries() (quota.Ledger, error) {
 	return all, nil
 }
 
-// write writes the entries of an account, if nobody has written others since they were read. Where a resource has an entry in another account, of before, what
-// it has left counts there.
+// write writes the entries of an account, unless the ConfigMap has changed since they were read. If a resource has an older entry in another account,
+// what it has left counts there.
 func (k *Keeper) write(ctx context.Context, b storedLedger, entries quota.Ledger) error {
 	all := quota.Ledger{}
 	maps.Copy(all, b.others)
@@ -139,7 +139,7 @@ func (k *Keeper) write(ctx context.Context, b storedLedger, entries quota.Ledger
 	return errors.Wrapf(err, "cannot write ConfigMap %q in namespace %q", b.Name, b.Namespace)
 }
 
-// enter has the ConfigMap have these entries, packed if they are many: an object has at most 1 MiB.
+// enter puts these entries into the ConfigMap. It packs them if they are many, because an object has at most 1 MiB.
 func (b storedLedger) enter(all quota.Ledger) error {
 	text, err := json.Marshal(all)
 	if err != nil {

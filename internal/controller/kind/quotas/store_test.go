@@ -34,8 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// TestAccountsChange has configurations come to share a cluster, and share it no more: what their Machines were granted, of which nothing is there yet,
-// counts all the time.
+// TestAccountsChange checks that grants of Machines whose VMs do not exist yet always count while configurations begin and stop sharing a cluster.
 func TestAccountsChange(t *testing.T) {
 	const here, elsewhere = "https://pve1.example.com", "https://pve2.example.com"
 	q := &v1alpha1.TenantQuota{Cores: new(int32(5))}
@@ -88,7 +87,7 @@ func TestAccountsChange(t *testing.T) {
 	asks("third", 3, "")
 }
 
-// TestLeftAccount has a Machine that names another configuration leave what its VM has to the account of the former one.
+// TestLeftAccount checks that a Machine that changes to another configuration leaves what its VM has in the account of the former one.
 func TestLeftAccount(t *testing.T) {
 	k := provider(newAPI(t), "system")
 	disks := quota.Disks("ceph")
@@ -104,8 +103,8 @@ func TestLeftAccount(t *testing.T) {
 	}
 }
 
-// TestCreatingAccount has a Machine that names another configuration while its VM is being made leave all that it was granted to the account of the former
-// one.
+// TestCreatingAccount checks that a Machine that changes to another configuration while its VM is being created leaves all that it was granted in the
+// account of the former one.
 func TestCreatingAccount(t *testing.T) {
 	k := provider(newAPI(t), "system")
 	b, _ := k.storedOf(t)
@@ -120,7 +119,7 @@ func TestCreatingAccount(t *testing.T) {
 	}
 }
 
-// TestPacked has the entries of thousands of Machines fit into an object, and be read by anybody while they are few.
+// TestPacked checks that the entries of thousands of Machines fit into an object, and that a few entries are readable text.
 func TestPacked(t *testing.T) {
 	k := provider(newAPI(t), "system")
 	for _, n := range []int{3, 8000, 3} {

@@ -27,8 +27,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
-// askAgain is how long a resource that waits is not decided again, unless it is woken: room that other
-// replicas and shards have freed wakes nobody here before it is counted what is used.
+// askAgain is how long the decision about a waiting resource stands, unless the resource is woken. Room that other replicas and shards have freed
+// wakes no resource here before the usage is next computed.
 const askAgain = 30 * time.Second
 
 // waiters are the resources of this process that wait for room.
@@ -36,7 +36,7 @@ type waiters struct {
 	objectstate.Store[waiter]
 }
 
-// A waiter is what a resource was like when it was decided that it waits.
+// A waiter is the state of a resource when it was decided that it waits.
 type waiter struct {
 	key        key
 	generation int64
@@ -51,20 +51,20 @@ func (w *waiters) add(a Application, err error, now time.Time) {
 	defer w.Unlock()
 	r := a.Resource
 	was := &waiter{key: a.key(), generation: r.GetGeneration(), labels: maps.Clone(r.GetLabels()), err: err, wake: a.Wake}
-	if a.Whole { // What is there is looked at all the same.
+	if a.Whole { // Parts that exist are reconciled anyway.
 		was.until = now.Add(askAgain)
 	}
 	w.Set(r, was)
 }
 
-// addWarned has a resource be woken that would wait, and is looked at all the same.
+// addWarned registers a resource that would wait but is reconciled anyway, so that it is woken.
 func (w *waiters) addWarned(of key, o client.Object, err error, wake func()) {
 	w.Lock()
 	defer w.Unlock()
 	w.Set(o, &waiter{key: of, err: err, wake: wake})
 }
 
-// warned returns why a resource would wait; nil if it would not, as far as this process has decided.
+// warned returns why a resource would wait, or nil if it would not, as far as this process has decided.
 func (w *waiters) warned(o client.Object) error {
 	w.Lock()
 	defer w.Unlock()
@@ -80,7 +80,7 @@ func (w *waiters) remove(o client.Object) {
 	w.Delete(o)
 }
 
-// reason returns the reason why a resource waits, unless that may be otherwise by now.
+// reason returns the reason why a resource waits, unless that may have changed.
 func (w *waiters) reason(o client.Object, now time.Time) error {
 	w.Lock()
 	defer w.Unlock()
@@ -91,14 +91,14 @@ func (w *waiters) reason(o client.Object, now time.Time) error {
 	return was.err
 }
 
-// wake wakes some of those of a tenant, or all.
+// wake wakes some of the resources of a tenant, or all.
 func (w *waiters) wake(of key, uids []string, all bool) {
 	w.wakeMatching(func(uid types.UID, was *waiter) bool {
 		return was.key == of && (all || slices.Contains(uids, string(uid)))
 	})
 }
 
-// wakeMatching wakes some, which are decided again. Those that are missed ask again by themselves.
+// wakeMatching wakes some resources, which are then decided again. Those that are missed ask again by themselves.
 func (w *waiters) wakeMatching(which func(types.UID, *waiter) bool) {
 	w.Lock()
 	var found []func()

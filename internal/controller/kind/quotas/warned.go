@@ -32,26 +32,26 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/report"
 )
 
-// A Warned resource is one of a tenant that is not enforced.
+// A Warned resource belongs to a tenant that is not enforced.
 type Warned struct {
 	Resource resource.Managed
 
-	// Config, Tenants and Tenant are those of its connection, Inventory lists the VMs, and Defaults are those of new disks and interfaces.
+	// Config, Tenants and Tenant are those of its connection. Inventory lists the VMs. Defaults apply to new disks and interfaces.
 	Config    string
 	Tenants   []v1alpha1.ProviderTenant
 	Tenant    *tenancy.Tenant
 	Inventory connect.GuestLister
 	Defaults  qemu.Defaults
 
-	// VM is what is known of the VM of a Machine.
+	// VM holds what is known of the VM of a Machine.
 	VM amounts.VM
 
-	// Wake the resource when there may be room. Nil for one that looks often enough by itself.
+	// Wake wakes the resource when there may be room. It is nil for a resource that polls often enough.
 	Wake func()
 }
 
-// ShowAllowed shows in the condition TenantAllowed of a resource of which nothing is refused whether it would wait for room if its tenant were enforced.
-// Nothing is granted, and no ConfigMap is read: the conditions of resources say what they were given without room.
+// ShowAllowed shows, in the condition TenantAllowed of a resource that is not refused, whether it would wait for room if its tenant were enforced. It
+// grants nothing and reads no ConfigMap. The conditions of resources show what they were given without room.
 func (k *Keeper) ShowAllowed(ctx context.Context, w Warned) {
 	if w.Tenant == nil || meta.WasDeleted(w.Resource) {
 		return
@@ -66,12 +66,13 @@ func (k *Keeper) ShowAllowed(ctx context.Context, w Warned) {
 	err := k.wouldWait(ctx, w)
 	if err == nil || quota.IsExceeded(err) {
 		tenancy.ShowAllowed(w.Resource, err)
-	} else if tenancy.WouldWaitFor(w.Resource) == nil { // If it would, that is told again when it is known.
+	} else if tenancy.WouldWaitFor(w.Resource) == nil { // If it would wait, that is reported again once it is known.
 		tenancy.ShowAllowed(w.Resource, nil)
 	}
 }
 
-// wouldWait is why a resource would wait, which an error that quota.IsExceeded knows says, or why that cannot be told. It is woken when there may be room.
+// wouldWait returns the reason why a resource would wait, as an error that quota.IsExceeded recognizes, or the reason why that cannot be determined.
+// The resource is woken when there may be room.
 func (k *Keeper) wouldWait(ctx context.Context, w Warned) error {
 	by := report.Account{Tenant: w.Tenant.Name, Manages: kind.Manages, Defaults: w.Defaults}
 	if w.Tenant.Limits() == nil || !by.Asks(w.Resource, w.VM) {
@@ -119,7 +120,7 @@ func (k *Keeper) resourcesIn(ctx context.Context, of connect.Account) ([]resourc
 	return all, nil
 }
 
-// entered is a ledger that has an empty entry for each resource: when one of them is gone, there may be room.
+// entered returns a ledger with an empty entry for each resource. When one of them is deleted, there may be room.
 func entered(all []resource.Managed) *quota.Ledger {
 	l := quota.Ledger{}
 	for _, mg := range all {

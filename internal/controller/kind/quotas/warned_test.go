@@ -41,7 +41,7 @@ func (unlisted) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) 
 	return nil, errors.New("no answer")
 }
 
-// sized is a Machine that is to have some cores.
+// sized returns a Machine with a number of cores.
 func sized(name string, came int64, cores int32) *namespaced.Machine {
 	m := machine(name)
 	m.CreationTimestamp, m.Spec.ForProvider.CPU = metav1.Unix(came, 0), &v1alpha1.MachineCPU{Cores: &cores}
@@ -105,8 +105,8 @@ func TestWarned(t *testing.T) {
 	}
 }
 
-// TestWarnedMade has what was made without room be told so until there is room, also where a refusal was shown meanwhile, and be woken when a resource goes
-// that counted.
+// TestWarnedMade checks that a resource that was created without room is reported until there is room, even if a refusal was shown meanwhile, and
+// woken when a counted resource is deleted.
 func TestWarnedMade(t *testing.T) {
 	first, m := sized("first", 1, 2), sized("second", 2, 3)
 	a := newAPI(t, first, m.DeepCopy())

@@ -40,7 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// A Config is what a controller of such a kind is made of.
+// A Config describes the controller of such a kind.
 type Config[T resource.Managed] struct {
 	// Identity of the resources of one scope.
 	Identity kind.Identity
@@ -51,20 +51,20 @@ type Config[T resource.Managed] struct {
 	// Machine is an empty Machine of the scope.
 	Machine client.Object
 
-	// Noun is what a resource stands for, and Made what is done to have it: a snapshot is taken.
+	// Noun names what a resource stands for, and Made the verb of its creation: a snapshot is taken.
 	Noun, Made string
 
-	// PollUnready is how often a resource is looked at that is on its way.
+	// PollUnready is the poll interval of a resource that is not ready or not up to date yet.
 	PollUnready time.Duration
 
-	// Means reports whether a resource is of a Machine, or may turn out to be.
+	// Means reports whether a resource belongs to a Machine, or may turn out to.
 	Means func(m T, machine string) bool
 
-	// External makes what connects to what the resources stand for.
+	// External returns the connector to what the resources stand for.
 	External func(p Parts[T]) managed.TypedExternalConnector[T]
 }
 
-// Parts are what each reconcile shares with all others.
+// Parts holds what all reconciles share.
 type Parts[T resource.Managed] struct {
 	Kube client.Client
 
@@ -77,20 +77,21 @@ type Parts[T resource.Managed] struct {
 	Wake       func(T)
 	Now        func() time.Time
 
-	// SameTenant makes what reports whether a resource may know of a Machine. Nil has it know of all.
+	// SameTenant returns a function that reports whether a resource may refer to a Machine. With nil, it may refer to all of them.
 	SameTenant func(context.Context) connect.SameTenantFunc
 
-	// VMRecordCounts makes what reports whether what another resource says to have of the VM with a UUID counts for a resource. Nil has all count.
+	// VMRecordCounts returns a function that reports whether another resource's record about the VM with a UUID counts for a resource. With nil, all
+	// records count.
 	VMRecordCounts func(ctx context.Context, to *connect.Connection, by resource.Managed) func(other resource.Managed, uuid string) bool
 
 	Machine    client.Object
 	Noun, Made string
 }
 
-// wakes is how many resources may be woken before anybody has to wait.
+// wakes is how many resources may be queued to be woken before a caller has to wait.
 const wakes = 64
 
-// Setup adds a controller to the manager. A resource whose Machine has no VM yet is looked at when it has one.
+// Setup adds a controller to the manager. A resource whose Machine has no VM yet is reconciled once the Machine has one.
 func Setup[T resource.Managed](mgr ctrl.Manager, o kind.Options, c Config[T]) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	p := Parts[T]{
@@ -128,7 +129,7 @@ func (c Config[T]) watch(p Parts[T]) kind.MachineWatch {
 	}
 }
 
-// pollEvery looks more often at a resource that is on its way.
+// pollEvery returns a shorter poll interval for a resource that is not ready or not up to date yet.
 func pollEvery(unready time.Duration) managed.PollIntervalHook {
 	return func(mg resource.Managed, configured time.Duration) time.Duration {
 		for _, t := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate} {
@@ -140,7 +141,7 @@ func pollEvery(unready time.Duration) managed.PollIntervalHook {
 	}
 }
 
-// Follow has the resource looked at when a task has ended.
+// Follow has the resource reconciled when a task has ended.
 func (p Parts[T]) Follow(in Inventory, m T, u proxmox.UPID) {
 	c, ok := m.DeepCopyObject().(T)
 	if !ok || u == "" || p.Wake == nil {
@@ -149,14 +150,14 @@ func (p Parts[T]) Follow(in Inventory, m T, u proxmox.UPID) {
 	in.Follow(u, func(proxmox.Task) { go p.Wake(c) })
 }
 
-// ChangeWatcher is the part of an Inventory that tells of VMs to which others have done something.
+// ChangeWatcher is the part of an Inventory that reports VMs that others have changed.
 type ChangeWatcher interface {
 	Watch(ctx context.Context, key string, vmid int, w inventory.Watcher) bool
 	Unwatch(key string)
 }
 
-// Watch has the resource looked at when others have done something to a VM, unless it is deleted or there is no VMID. While anybody
-// watches, signs of changes are looked for.
+// Watch has the resource reconciled when others have changed a VM, unless the resource is being deleted or there is no VMID. PVE is polled for
+// changes while there are watchers.
 func (p Parts[T]) Watch(ctx context.Context, in ChangeWatcher, m T, vmid int) {
 	c, ok := m.DeepCopyObject().(T)
 	if !ok || vmid == 0 || p.Wake == nil || meta.WasDeleted(m) {
@@ -166,8 +167,9 @@ func (p Parts[T]) Watch(ctx context.Context, in ChangeWatcher, m T, vmid int) {
 	in.Watch(ctx, string(m.GetUID()), vmid, inventory.OnChange(func() { go p.Wake(c) }))
 }
 
-// Older returns the name of an older resource that stands for what one is to stand for, as far as its user may know that; empty if there is none. A claim is
-// the UUID of the VM that another one says to have it of. Where tenants share the cluster, what others have made up does not count.
+// Older returns the name of an older resource that stands for the same thing, as far as the resource's user may know it, and an empty name if there
+// is none. claim returns the UUID of the VM that another resource has recorded. Where tenants share the cluster, forged records of other tenants do
+// not count.
 func (p Parts[T]) Older(
 	ctx context.Context, m T, to *connect.Connection, claim func(other resource.Managed) (uuid string, claims bool),
 ) (string, error) {
@@ -188,7 +190,8 @@ func (p Parts[T]) Older(
 	return strings.TrimPrefix(client.ObjectKeyFromObject(owner).String(), "/"), nil
 }
 
-// Save keeps a record, which is in the annotations, with the external name, unless that is empty, and the cluster, if it is known.
+// Save writes a record, which consists of the given annotations, together with the external name, unless that is empty, and the cluster, if it is
+// known.
 func (p Parts[T]) Save(ctx context.Context, m T, a map[string]string, externalName, cluster string) error {
 	if externalName != "" {
 		a[meta.AnnotationKeyExternalName] = externalName
@@ -199,22 +202,22 @@ func (p Parts[T]) Save(ctx context.Context, m T, a map[string]string, externalNa
 	return kind.Annotate(ctx, p.Kube, m, a)
 }
 
-// Event tells of something that has happened to the resource.
+// Event records an event of the resource.
 func (p Parts[T]) Event(m T, v event.Event) {
 	if p.Record != nil {
 		p.Record.Event(m, v)
 	}
 }
 
-// A problemError is a problem that holds up everything.
+// A problemError is a problem that blocks all further work.
 type problemError struct{ kind.Problem }
 
 func (e problemError) Error() string { return e.Message }
 
-// Error returns a problem that holds up everything as an error, whose reason ShowError shows.
+// Error returns a problem that blocks all further work as an error, whose reason ShowError shows.
 func Error(p kind.Problem) error { return problemError{p} }
 
-// Show sets the conditions of what was seen. It starts if it is made next.
+// Show sets the conditions of what was observed. starts is true if creation is the next step.
 func (p Parts[T]) Show(m T, starts bool, difference []v1alpha1.OptionDifference, problems []kind.Problem) {
 	before, ready := m.GetCondition(xpv2.TypeReady), kind.Ready(problems...)
 	if starts && len(problems) == 0 {
@@ -226,7 +229,7 @@ func (p Parts[T]) Show(m T, starts bool, difference []v1alpha1.OptionDifference,
 	}
 }
 
-// ShowError sets the conditions of a resource that cannot be looked after.
+// ShowError sets the conditions of a resource that cannot be reconciled.
 func ShowError(m resource.Managed, err error) {
 	upToDate := kind.UpToDate(nil)
 	upToDate.Status, upToDate.Reason, upToDate.Message = corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error()
@@ -238,8 +241,8 @@ func ShowError(m resource.Managed, err error) {
 	tenancy.ShowRefusal(m, err)
 }
 
-// ShowDeleting shows that a resource is being deleted, with what that waits for: a problem, or a removal that has failed. The reconciler sets Ready again,
-// with the words of UpToDate, which tells by its reason whether a node is waited for.
+// ShowDeleting shows that a resource is being deleted, and what that waits for: a problem, or a failed removal. The reconciler later sets Ready again
+// with the message of UpToDate, whose reason shows whether a node is waited for.
 func (p Parts[T]) ShowDeleting(m T, problem *kind.Problem, failure string) {
 	deleting := p.deleting(problem, failure)
 	m.SetConditions(deleting.WithObservedGeneration(m.GetGeneration()))
@@ -252,8 +255,8 @@ func (p Parts[T]) ShowDeleting(m T, problem *kind.Problem, failure string) {
 	}
 }
 
-// WaitsForNode reports whether a resource waits for a node that cannot be asked, as its conditions tell. One that is being deleted has the reason in
-// UpToDate alone.
+// WaitsForNode reports whether a resource waits for a node that cannot be asked, as its conditions show. A resource that is being deleted has the
+// reason in UpToDate only.
 func WaitsForNode(m resource.Conditioned) bool {
 	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate} {
 		if m.GetCondition(t).Reason == ReasonNodeOffline {
@@ -263,7 +266,7 @@ func WaitsForNode(m resource.Conditioned) bool {
 	return false
 }
 
-// deleting is the condition Ready of a resource that is deleted.
+// deleting returns the condition Ready of a resource that is being deleted.
 func (p Parts[T]) deleting(problem *kind.Problem, failure string) xpv2.Condition {
 	c := xpv2.Deleting()
 	switch {

@@ -38,30 +38,31 @@ type Quota struct {
 	Kind, Name string
 }
 
-// Room is what finds whether the quota of its tenant has room for a resource: an error if not, or if that cannot be told.
+// Room returns a function that checks whether the quota of the tenant has room for a resource. It returns an error if not, or if that cannot be
+// determined.
 func (q Quota) Room(m resource.Managed, to *connect.Connection) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return q.Ask(ctx, m, to, Amounts{Wants: quota.Amounts{q.Name: 1}, Whole: true})
 	}
 }
 
-// Amounts are what a resource has already, which is not asked for, and all that it is to have, which is whole if it is yet to be made.
+// Amounts holds what a resource has already, which is not requested, and all that it is to have. Whole is true if it is yet to be created.
 type Amounts struct {
 	There, Wants quota.Amounts
 	Whole        bool
 
-	// VMID of the VM that has the resource, or is to have it, and Volume, the disk that it is.
+	// VMID of the VM that has the resource, or is to have it. Volume is the disk that the resource stands for.
 	VMID   int
 	Volume string
 
 	// Taken is the snapshot that it is to take.
 	Taken quota.Taken
 
-	// Rejected is the VMID of the VM that it was granted, if Proxmox VE has refused to make it since somebody else was faster.
+	// Rejected is the VMID that was granted, if Proxmox VE has refused to create the VM because the VMID was taken meanwhile.
 	Rejected int
 }
 
-// Ask whether the quota of its tenant has room for a resource: an error if not, or if that cannot be told.
+// Ask checks whether the quota of the tenant has room for a resource. It returns an error if not, or if that cannot be determined.
 func (q Quota) Ask(ctx context.Context, m resource.Managed, to *connect.Connection, a Amounts) error {
 	if err := q.Reason(m); err != nil {
 		return err
@@ -72,7 +73,7 @@ func (q Quota) Ask(ctx context.Context, m resource.Managed, to *connect.Connecti
 	return err
 }
 
-// ShowAllowed shows whether a resource would wait for room if its tenant were enforced. A refusal that is shown stays.
+// ShowAllowed shows whether a resource would wait for room if its tenant were enforced. A refusal that is already shown stays.
 func (q Quota) ShowAllowed(ctx context.Context, m resource.Managed, to *connect.Connection) {
 	if to.Warned == nil || tenancy.ShownRefused(m) {
 		return
@@ -82,14 +83,14 @@ func (q Quota) ShowAllowed(ctx context.Context, m resource.Managed, to *connect.
 	})
 }
 
-// application is one for these amounts. Whatever VM is there with the VMID of one that is yet to be made is not the resource's own.
+// application adds these amounts to an application. A VM that has the VMID of one that is yet to be created does not belong to the resource.
 func (a Amounts) application(by quotas.Application) quotas.Application {
 	by.There, by.Wants, by.Whole, by.VMID, by.Volume, by.Taken, by.Rejected = a.There, a.Wants, a.Whole, a.VMID, a.Volume, a.Taken, a.Rejected
 	by.Beside = a.Whole && a.Volume == "" && len(a.There) == 0
 	return by
 }
 
-// NoRoom returns the problem that a quota has no room, if there is none; what finds that may be nil.
+// NoRoom returns the problem that a quota has no room, or nil. room may be nil.
 func NoRoom(ctx context.Context, room func(context.Context) error) (*kind.Problem, error) {
 	if room == nil {
 		return nil, nil

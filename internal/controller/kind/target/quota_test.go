@@ -47,7 +47,8 @@ func (listed) Volumes(context.Context, string, string, string, time.Duration) ([
 	return nil, nil
 }
 
-// TestQuotaOfLeft has the disks of a VM that a Machine has left count on when a Volume asks for a stub VM that its record says to have the same VMID.
+// TestQuotaOfLeft checks that the disks of a VM that a Machine has left still count when a Volume requests a stub VM that has the same VMID in its
+// record.
 func TestQuotaOfLeft(t *testing.T) {
 	s := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(s), apis.AddToScheme(s)); err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
-// Reasons of the condition Ready of a resource that is of the VM of a Machine.
+// Reasons of the condition Ready of a resource that belongs to the VM of a Machine.
 const (
 	ReasonMachineNotFound xpv2.ConditionReason = "MachineNotFound"
 	ReasonMachineNotReady xpv2.ConditionReason = "MachineNotReady"
@@ -51,7 +51,7 @@ const (
 	EventRemovalFailed event.Reason = "RemovalFailed"
 )
 
-// ReasonOf returns the reason of a problem that PVE has reported, if it is one of those that are known, or else failed.
+// ReasonOf returns the reason of a problem that PVE has reported, if it is one of the known reasons, and failed otherwise.
 func ReasonOf(problem string, failed xpv2.ConditionReason, known ...xpv2.ConditionReason) xpv2.ConditionReason {
 	if r := xpv2.ConditionReason(problem); slices.Contains(known, r) {
 		return r
@@ -59,6 +59,6 @@ func ReasonOf(problem string, failed xpv2.ConditionReason, known ...xpv2.Conditi
 	return failed
 }
 
-// Arrival is how many seconds after an answer was lost the call may still show what it has started: PVE works off what it has received, however
-// late. It is longer than a call may take by default, since whoever is killed in between knows only when it began.
+// Arrival is how many seconds after a lost answer the task that the call has started may still appear. PVE processes a request that it has received,
+// however late. It is longer than the default timeout of a call, because a provider that was killed during the call knows only when the call began.
 const Arrival = 60

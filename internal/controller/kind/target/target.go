@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package target has what kinds share whose resources are of the VM of a Machine, such as Snapshots and Backups: which VM that is, where
-// it is, what works on it, and what their controllers are made of.
+// Package target contains what those kinds share whose resources belong to the VM of a Machine, such as Snapshots and Backups: which VM that is,
+// where it is, which tasks work on it, and the setup of their controllers.
 package target
 
 import (
@@ -43,15 +43,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A VM that a resource is of.
+// A VM that a resource belongs to.
 type VM struct {
 	VMID int
 
-	// UUID that the VM must have; empty for a VM that is yet to be looked at.
+	// UUID that the VM must have. It is empty for a VM that is yet to be read.
 	UUID string
 }
 
-// A Machine of either scope, as far as such a resource looks at it.
+// A Machine of either scope, reduced to what such a resource needs.
 type Machine interface {
 	resource.Managed
 
@@ -59,7 +59,7 @@ type Machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// VMOf returns the VM of a Machine of the resource's scope and namespace, or the problem that there is none yet.
+// VMOf returns the VM of a Machine in the resource's scope and namespace, or the problem that there is none yet.
 func (p Parts[T]) VMOf(ctx context.Context, m T, machine string) (VM, *kind.Problem, error) {
 	x, ok := p.Machine.DeepCopyObject().(Machine)
 	if !ok {
@@ -85,7 +85,7 @@ func (p Parts[T]) VMOf(ctx context.Context, m T, machine string) (VM, *kind.Prob
 	return VM{VMID: int(*x.Observation().VMID), UUID: x.Observation().UUID}, nil, nil
 }
 
-// mayKnow reports whether a resource may know of a Machine.
+// mayKnow reports whether a resource may refer to a Machine.
 func (p Parts[T]) mayKnow(ctx context.Context, m T, x Machine) bool {
 	if p.SameTenant == nil {
 		return true
@@ -117,7 +117,7 @@ func UseBy(m Machine, what string) []string {
 	return []string{what + " of Machine " + strings.TrimPrefix(client.ObjectKeyFromObject(m).String(), "/")}
 }
 
-// CheckUnused returns an error while anybody uses what is to be removed.
+// CheckUnused returns an error while there are users of an object that is to be removed.
 func (p Parts[T]) CheckUnused(name string, users []string) error {
 	if len(users) == 0 {
 		return nil
@@ -126,13 +126,13 @@ func (p Parts[T]) CheckUnused(name string, users []string) error {
 		"%s %s is used by %s: it is removed once that has ended or is taken out of the spec", p.Noun, name, strings.Join(users, ", "))}))
 }
 
-// Unselected is the problem that machineSelector selects no Machine.
+// Unselected returns the problem that machineSelector selects no Machine.
 func (p Parts[T]) Unselected() *kind.Problem {
 	message := fmt.Sprintf("no Machine has the labels of machineSelector: the %s is %s once there is one", p.Noun, p.Made)
 	return &kind.Problem{Reason: ReasonMachineNotFound, Message: message}
 }
 
-// An Inventory answers what is asked about a VM.
+// An Inventory answers questions about a VM.
 type Inventory interface {
 	Cluster
 
@@ -141,14 +141,13 @@ type Inventory interface {
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 }
 
-// A Client is what Proxmox VE itself is asked about a VM.
+// A Client asks Proxmox VE itself about a VM.
 type Client interface {
 	VMIDTaken(ctx context.Context, vmid int) (bool, error)
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 }
 
-// Locate finds where a VM is. It returns nil if there is no VM of its VMID, which is
-// believed of a list that was read now, and of PVE's word.
+// Locate finds where a VM is. It returns nil if no VM has the VMID. Only a list that was just read, confirmed by PVE, proves that.
 func Locate(ctx context.Context, in Inventory, c Client, vmid int) (*proxmox.Guest, error) {
 	for _, maxAge := range []time.Duration{inventory.Current, inventory.Fresh} {
 		guests, err := in.Guests(ctx, maxAge)
@@ -166,26 +165,26 @@ func Locate(ctx context.Context, in Inventory, c Client, vmid int) (*proxmox.Gue
 	return nil, err
 }
 
-// A Cluster is what is known of the nodes of a cluster and their tasks.
+// A Cluster provides the nodes of a cluster and their tasks.
 type Cluster interface {
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 }
 
-// nodeOffline reports whether the cluster says that a node is offline.
+// nodeOffline reports whether the cluster reports a node as offline.
 func nodeOffline(ctx context.Context, c Cluster, node string) (bool, error) {
 	nodes, err := c.Nodes(ctx)
 	n, _ := proxmox.NodeOf(nodes, node)
 	return n.Offline(), err
 }
 
-// Busy reports whether a task works on a VM now, of ours or anybody's.
+// Busy reports whether any task works on a VM now, whether this provider or another client has started it.
 func Busy(ctx context.Context, c Cluster, vmid int) (bool, error) {
 	return Works(ctx, c, vmid, inventory.Fresh)
 }
 
-// Works reports whether a task works on a VM, by a list of tasks that is at most maxAge old. PVE goes on listing as running what ran on a
-// node that has gone down, until that is back: those tasks do not count.
+// Works reports whether a task works on a VM, by a list of tasks that is at most maxAge old. PVE keeps listing tasks of a node that is down as
+// running until the node is back. Those tasks do not count.
 func Works(ctx context.Context, c Cluster, vmid int, maxAge time.Duration) (bool, error) {
 	all, err := c.Tasks(ctx, maxAge)
 	if err != nil {
@@ -215,12 +214,14 @@ func Locked(ctx context.Context, in Inventory, vmid int, config qemu.Config) (*k
 	return nil, err
 }
 
-// HeldLock is the problem that PVE holds the lock of a VM for a moment, after which what the resource stands for is taken, say.
+// HeldLock returns the problem that PVE holds the lock of a VM for a moment. done names what happens afterwards, for example that the snapshot is
+// taken.
 func HeldLock(done string) kind.Problem {
 	return kind.Problem{Reason: ReasonLocked, Message: tasktrack.HoldsLock + ": it is " + done + " then"}
 }
 
-// BacksOff reports whether an attempt that failed is not to be repeated yet, as kind.Failures has it. What waits for a lock is repeated soon.
+// BacksOff reports whether a failed attempt is not to be repeated yet, by the rules of kind.Failures. An attempt that waits for a lock is repeated
+// soon.
 func BacksOff(f kind.Failures, now, generation, first int64) bool {
 	if f.Problem == string(ReasonLocked) {
 		f.Count = min(f.Count, 1)
@@ -228,8 +229,8 @@ func BacksOff(f kind.Failures, now, generation, first int64) bool {
 	return f.RetryIn(now, generation, first) > 0
 }
 
-// ClusterOf returns the name of the cluster of a connection, empty if it may not be seen, or an error if it is another cluster than the
-// one in which the object of the resource is.
+// ClusterOf returns the name of the cluster of a connection, which is empty if the connection may not see it. It returns an error if that is another
+// cluster than the one with the object of the resource.
 func (p Parts[T]) ClusterOf(ctx context.Context, in Inventory, m T, object string) (string, error) {
 	name, err := in.ClusterName(ctx)
 	if proxmox.IsAuthorization(err) {

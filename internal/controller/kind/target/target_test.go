@@ -42,7 +42,7 @@ import (
 
 // A pve is an Inventory and a Client.
 type pve struct {
-	old, fresh []proxmox.Guest // The list of guests, as it is known and as it is read.
+	old, fresh []proxmox.Guest // The list of guests, as cached and as read now.
 	tasks      []proxmox.Task
 	taken      bool
 	name       string
@@ -83,7 +83,7 @@ func TestVMOf(t *testing.T) {
 		namespace string
 		has       v1alpha1.MachineObservation
 		deleted   bool
-		others    bool // It is of another tenant.
+		others    bool // The VM belongs to another tenant.
 		want      VM
 		problem   xpv2.ConditionReason
 		message   string
@@ -235,7 +235,8 @@ func TestClusterOf(t *testing.T) {
 	}
 }
 
-// A resource that is on its way is looked at more often, and one that waits for a task when that has ended.
+// TestLooksAgain checks that a resource that is not ready is polled more often, and that one that waits for a task is reconciled when the task has
+// ended.
 func TestLooksAgain(t *testing.T) {
 	m := &namespaced.Backup{}
 	every := pollEvery(10 * time.Second)
@@ -260,7 +261,7 @@ func TestLooksAgain(t *testing.T) {
 	}
 }
 
-// TestShowDeleting has the condition UpToDate of a resource that is deleted tell whether a node is waited for, as long as it is.
+// TestShowDeleting checks that the condition UpToDate of a deleted resource shows whether a node is waited for, as long as it is.
 func TestShowDeleting(t *testing.T) {
 	offline := &kind.Problem{Reason: ReasonNodeOffline, Message: "node off is offline"}
 	cases := map[string]struct {

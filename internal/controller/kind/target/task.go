@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A taskReader reads tasks, which the nodes that run them answer for.
+// A taskReader reads tasks from the nodes that run them.
 type taskReader interface {
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 }
@@ -35,17 +35,17 @@ type taskLister interface {
 	NodeTasks(ctx context.Context, node, taskType string) ([]proxmox.Task, error)
 }
 
-// Tasks are what was learned of tasks of a node.
+// Tasks holds what is known of the tasks of a node.
 type Tasks struct {
-	// All there are; none if the node is no member of the cluster any more.
+	// All tasks of the node. It is empty if the node is no longer a member of the cluster.
 	All []proxmox.Task
 
-	// Offline is the problem that the node cannot be asked now; nil if it was.
+	// Offline is the problem that the node cannot be asked now. It is nil if the node has answered.
 	Offline *kind.Problem
 }
 
-// Task returns a task, or nil if PVE does not know it, as is that of a node that is no member of the cluster any more. One on a node that cannot be
-// asked now may still run: it is returned as running, with the problem.
+// Task returns a task, or nil if PVE does not know it, as for a task of a node that is no longer a member of the cluster. A task on a node that
+// cannot be asked now may still run, so it is returned as running, with the problem.
 func Task(ctx context.Context, in inventory.Members, c taskReader, u proxmox.UPID) (*proxmox.Task, *kind.Problem, error) {
 	offline, removed, err := NodeState(ctx, in, u.Node())
 	switch {
@@ -71,11 +71,11 @@ func NodeTasks(ctx context.Context, in inventory.Members, c taskLister, node, ta
 	return Tasks{All: all}, err
 }
 
-// undecided is why nothing proves that a node is, or is not, a member of the cluster.
+// undecided explains that nothing proves whether a node is a member of the cluster.
 const undecided = "cannot be reached, and no cluster with quorum confirms whether it is a member, which needs Sys.Audit on /"
 
-// VMUnreachable is the problem that the node which has a VM cannot be asked; nil if it can. PVE goes on listing a VM on a node that was removed from the
-// cluster, where its configuration stays.
+// VMUnreachable returns the problem that the node of a VM cannot be asked, or nil if it can. PVE keeps listing a VM on a node that was removed from
+// the cluster, because the configuration stays there.
 func VMUnreachable(ctx context.Context, in inventory.Members, node string) (*kind.Problem, error) {
 	state, err := inventory.MemberStateOf(ctx, in, node)
 	why := ""

@@ -27,7 +27,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// TestVMUnreachable tells what to do about a VM whose node cannot be asked, also of one that is no member of the cluster any more.
+// TestVMUnreachable checks the remedy that is reported for a VM whose node cannot be asked, including a node that is no longer a member of the
+// cluster.
 func TestVMUnreachable(t *testing.T) {
 	cluster := proxmox.ClusterStatus{Name: "lab", Quorate: true, Nodes: []proxmox.ClusterNode{{Name: "on"}, {Name: "off"}, {Name: "new"}}}
 	cutOff := cluster
@@ -66,7 +67,7 @@ func TestVMUnreachable(t *testing.T) {
 	}
 }
 
-// members is a cluster as the node that is asked knows it.
+// members is a cluster as known to the node that is asked.
 type members struct {
 	pve
 

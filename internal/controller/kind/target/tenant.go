@@ -28,9 +28,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// CheckTenant is an error if the VM is not one of the tenant of a resource: its annotations, which
-// tell of which VM it is, are for users to write. A resource that is deleted may remove what was
-// seen to be its own before, unless another tenant may have the VM by now; with any other VM it has nothing to do, and leaves is true.
+// CheckTenant returns an error if the VM does not belong to the tenant of a resource. It is needed because users can write the annotations that
+// identify the VM. A resource that is being deleted may remove what was recorded as its own before, unless another tenant may own the VM now. With
+// any other VM it does nothing, and leaves is true.
 func CheckTenant(ctx context.Context, to *connect.Connection, m resource.Managed, vm VM) (leaves bool, err error) {
 	if to.Tenant == nil {
 		return false, nil
@@ -40,7 +40,7 @@ func CheckTenant(ctx context.Context, to *connect.Connection, m resource.Managed
 	err = connect.CheckVM(ctx, to.Inventory, vm.VMID, func(g proxmox.Guest) error {
 		switch {
 		case recorded && g.Type == "":
-			return nil // It is not there any more, which is told.
+			return nil // The VM no longer exists, which is reported elsewhere.
 		case recorded && meta.WasDeleted(m):
 			return to.Tenant.CheckRemove(g)
 		}

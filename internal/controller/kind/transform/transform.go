@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package transform makes objects small before the provider's cache keeps them: with thousands of Machines the cache is most of its memory.
+// Package transform shrinks objects before the provider's cache stores them. With thousands of Machines, the cache is most of its memory.
 package transform
 
 import (
@@ -31,11 +31,11 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// Cached takes out of an object what the provider does not need, and has equal texts of all objects share their memory. The annotations of a
-// Machine and those that its status keeps are one map if they are equal.
+// Cached removes the parts of an object that the provider does not need, and shares the memory of equal strings of all objects. If the annotations of
+// a Machine equal those that its status keeps, the two are one map.
 //
-// Of resources it leaves out what kubectl apply has noted as well. Nothing may write such a resource as a whole, or the note would be taken
-// away from it: the reconcilers' client writes differences only.
+// It also removes the annotation of kubectl apply from resources. Such a resource must not be written as a whole, or the annotation would be lost.
+// The reconcilers' client writes differences only.
 func Cached(obj any) (any, error) {
 	o, err := meta.Accessor(obj)
 	if err != nil {
@@ -59,11 +59,11 @@ type machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// longest is how long texts are that share their memory. Even of identities an object has several copies.
+// longest is the maximum length of strings that share their memory. Even an identity has several copies in an object.
 const longest = 128
 
-// recent has some of the texts that were seen last, by their checksums. What many objects have is nearly always among them, and what recurs
-// in one object is; a text that no other object has takes no more memory than itself, as it would in a table of all texts.
+// recent holds some of the strings that were seen last, by their checksums. It nearly always contains those that many objects have, and always those
+// that recur in one object. Unlike in a table of all strings, a string that only one object has takes no additional memory.
 //
 //nolint:gochecknoglobals // All caches of the process share them.
 var (
@@ -71,7 +71,7 @@ var (
 	recent [1 << 13]atomic.Pointer[string]
 )
 
-// shared returns the text in the memory of an equal one, if that was seen lately.
+// shared returns a string that shares the memory of an equal one, if that was seen lately.
 func shared(s string) string {
 	if s == "" || len(s) > longest {
 		return s
@@ -84,7 +84,7 @@ func shared(s string) string {
 	return s
 }
 
-// share has the texts in a value share their memory.
+// share shares the memory of the strings in a value.
 func share(v reflect.Value) {
 	switch v.Kind() { //nolint:exhaustive // All other kinds hold no texts.
 	case reflect.Pointer, reflect.Interface:
@@ -97,7 +97,7 @@ func share(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for field, value := range v.Fields() {
-			if field.IsExported() { // Of a time, the others lead to the time zone that all share.
+			if field.IsExported() { // The unexported fields of a time lead to the time zone that all times share.
 				share(value)
 			}
 		}
@@ -110,7 +110,7 @@ func share(v reflect.Value) {
 	}
 }
 
-// shareMap shares the texts of a map of texts.
+// shareMap shares the strings of a map of strings.
 func shareMap(v reflect.Value) {
 	m, ok := v.Interface().(map[string]string)
 	if !ok || m == nil || !v.CanSet() {

@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/transform"
 )
 
-// noted are annotations of somebody who uses kubectl apply.
+// noted returns the annotations of an object that was written by kubectl apply.
 func noted() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: "a", Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "theirs": "1"},
@@ -73,14 +73,14 @@ func TestCached(t *testing.T) {
 	}
 }
 
-// What the cache may hold of a Machine and of its ProviderConfigUsage, in bytes. With 10,000 of each it is 52 MiB at most
-// of the 256 MiB that the chart allows.
+// The maximum size of a Machine and of its ProviderConfigUsage in the cache, in bytes. With 10,000 of each, that is at most 52 MiB of the 256 MiB
+// that the chart allows.
 const (
 	machineBudget = 4400
 	usageBudget   = 1000
 )
 
-// TestMemory bounds what the cache holds of a running VM with one disk, one network and an agent.
+// TestCachedMemory limits the size in the cache of a running VM with one disk, one network and an agent.
 func TestCachedMemory(t *testing.T) {
 	cases := map[string]struct {
 		make   func(i int) any
@@ -101,7 +101,7 @@ func TestCachedMemory(t *testing.T) {
 	}
 }
 
-// held is how much memory the cache holds of each of so many objects.
+// held returns how much memory the cache holds for each of n objects.
 func held(t *testing.T, n int, read func(i int) any) uint64 {
 	t.Helper()
 	all := make([]any, 0, n)
@@ -118,10 +118,10 @@ func held(t *testing.T, n int, read func(i int) any) uint64 {
 	return (after - before) / uint64(n)
 }
 
-// inUse is the memory of all that is in use.
+// inUse returns the memory that is in use.
 func inUse() uint64 {
 	var m runtime.MemStats
-	for range 2 { // The second time frees what the first has found to be shared by nobody.
+	for range 2 { // The second collection frees what the first has found to be unshared.
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)
@@ -138,7 +138,7 @@ func decode[T any](t *testing.T, text string, i int) *T {
 	return o
 }
 
-// machine as the API server tells it.
+// machine returns a Machine as the API server sends it.
 func machine(t *testing.T, i int) *namespaced.Machine {
 	t.Helper()
 	return decode[namespaced.Machine](t, machineText, i)
