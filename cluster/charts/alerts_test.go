@@ -34,10 +34,10 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// scraped is how often the series of the tests have a value.
+// scraped is the interval between values in the series of the tests.
 const scraped = time.Minute
 
-// now is when their last one is: 40 days after the beginning of Unix time.
+// now returns the time of their last value: 40 days after the beginning of Unix time.
 func now() time.Time { return time.Unix(40*24*60*60, 0) }
 
 // Unix times in series.
@@ -48,8 +48,8 @@ const (
 	day38 = "3283200" // two days ago
 )
 
-// TestAlerts has Prometheus's own engine evaluate each alert for series that it is for, and for ones that it is not for. Series end now and
-// have a value each minute, in the notation of promtool.
+// TestAlerts evaluates each alert with Prometheus's own engine, for series that must trigger it and for series that must not. Series end now and have a
+// value each minute, in the notation of promtool.
 func TestAlerts(t *testing.T) {
 	cases := map[string][]struct {
 		reason string
@@ -217,7 +217,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// ruleFile are the rules, as Prometheus reads them.
+// ruleFile returns the rules in Prometheus's form.
 func ruleFile(t *testing.T) []rulefmt.Rule {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(chart, "rules", chart+".yaml"))
@@ -235,8 +235,7 @@ func ruleFile(t *testing.T) []rulefmt.Rule {
 	return all
 }
 
-// fires returns the summaries of the alerts that fire now: those that the expression has had a result for at each evaluation for as long as
-// the rule says.
+// fires returns the summaries of the alerts that fire now: those whose expression has had a result at each evaluation for the duration in the rule.
 func fires(t *testing.T, rule rulefmt.Rule, series ...string) []string {
 	t.Helper()
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute})
@@ -262,7 +261,7 @@ func fires(t *testing.T, rule rulefmt.Rule, series ...string) []string {
 	return all
 }
 
-// summary of an alert, as Prometheus writes it.
+// summary returns the summary of an alert, as Prometheus renders it.
 func summary(t *testing.T, rule rulefmt.Rule, last promql.Sample) string {
 	t.Helper()
 	const variables = `{{ $labels := .Labels }}{{ $value := .Value }}`
@@ -274,7 +273,7 @@ func summary(t *testing.T, rule rulefmt.Rule, last promql.Sample) string {
 	return text
 }
 
-// A seriesSet is what a selection finds.
+// A seriesSet has the series of a selection.
 type seriesSet struct {
 	all []storage.Series
 	at  int
@@ -285,7 +284,7 @@ func (s *seriesSet) At() storage.Series                { return s.all[s.at-1] }
 func (s *seriesSet) Err() error                        { return nil }
 func (s *seriesSet) Warnings() annotations.Annotations { return nil }
 
-// recorded are series whose last value is of now.
+// recorded returns series whose last value is at the present time.
 func recorded(t *testing.T, descriptions ...string) storage.Queryable {
 	t.Helper()
 	var all []storage.Series

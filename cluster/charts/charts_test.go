@@ -43,7 +43,7 @@ import (
 
 const chart = "provider-proxmox"
 
-// everything switches on what is off by default.
+// everything enables what is off by default.
 const everything = "metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboards.enabled=true," +
 	"networkPolicy.enabled=true,podDisruptionBudget.enabled=true,providerConfig.create=true,replicaCount=2," +
 	"provider.tracing.enabled=true,provider.changeLogs.enabled=true,provider.changeLogs.image=changelogs-sidecar:v1"
@@ -106,7 +106,8 @@ func TestChartMakes(t *testing.T) {
 	}
 }
 
-// Kubernetes refuses a field that it does not know only if it is asked to, so a misplaced one would go unnoticed.
+// TestObjectsHaveNoUnknownFields checks objects strictly: Kubernetes refuses an unknown field only if it is asked to, so a misplaced one would not be
+// noticed.
 func TestObjectsHaveNoUnknownFields(t *testing.T) {
 	for _, values := range []string{everything, everything + ",crossplane.enabled=true"} {
 		objects := render(t, values+`,nodeSelector.disk=ssd,imagePullSecrets[0].name=registry,priorityClassName=high,`+
@@ -127,9 +128,9 @@ func TestObjectsHaveNoUnknownFields(t *testing.T) {
 	}
 }
 
-// TestRightsOfExamples sees that what is applied beside Crossplane grants what the chart grants for the same, and to whom Crossplane has the
-// provider run as. That this is what the provider needs, the end-to-end tests see: with the chart the step IPAM of cluster/e2e, with Crossplane
-// the steps IPAM and Tenants of cluster/crossplane.
+// TestRightsOfExamples checks that the examples for Crossplane grant the same permissions as the chart, and to the user that Crossplane runs the
+// provider as. The end-to-end tests check that the provider needs them: with the chart in the step IPAM of cluster/e2e, with Crossplane in the steps
+// IPAM and Tenants of cluster/crossplane.
 func TestRightsOfExamples(t *testing.T) {
 	granted := one[rbacv1.ClusterRole](t, render(t, ""), "ClusterRole").Rules
 	for name, group := range map[string]string{"ipam": "ipam.cluster.x-k8s.io", "namespaces": ""} {
@@ -184,7 +185,7 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// One replica runs the image of the chart's own version unless values say otherwise.
+// TestDeploymentDefaults checks that one replica runs the image of the chart's version unless values are set.
 func TestDeploymentDefaults(t *testing.T) {
 	got := one[appsv1.Deployment](t, render(t, ""), "Deployment")
 	image := got.Spec.Template.Spec.Containers[0].Image
@@ -193,7 +194,7 @@ func TestDeploymentDefaults(t *testing.T) {
 	}
 }
 
-// runtimeConfig is what a DeploymentRuntimeConfig says of pods.
+// runtimeConfig has the pod settings of a DeploymentRuntimeConfig.
 type runtimeConfig struct {
 	Spec struct {
 		DeploymentTemplate struct {
@@ -202,7 +203,7 @@ type runtimeConfig struct {
 	} `json:"spec"`
 }
 
-// pods are those of the chart in both of its forms.
+// pods returns the pod templates of both forms of the chart.
 func pods(t *testing.T, values string) map[string]corev1.PodTemplateSpec {
 	t.Helper()
 	deployment := one[appsv1.Deployment](t, render(t, values), "Deployment")
@@ -212,7 +213,7 @@ func pods(t *testing.T, values string) map[string]corev1.PodTemplateSpec {
 	}
 }
 
-// What a pod may use is set by values of the usual names.
+// TestResources checks that values with the usual names set the resources of a pod.
 func TestResources(t *testing.T) {
 	cases := map[string]struct{ reason, values, requests, limits string }{
 		"Default": {"The least that is needed.", "", "50m 128Mi", "200m 256Mi"},
@@ -238,7 +239,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// Where pods run is set by values of the usual names, and what selects them by labels too.
+// TestScheduling checks that values with the usual names set where pods run, and the labels that select them.
 func TestScheduling(t *testing.T) {
 	const term = "affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]."
 	const values = "replicaCount=2,podLabels.environment=development,nodeSelector.disk=ssd,tolerations[0].key=infra,tolerations[0].operator=Exists," +
@@ -263,7 +264,8 @@ func TestScheduling(t *testing.T) {
 	}
 }
 
-// What is installed as the guide says, with the package alone, has the label of the chart's pods, by which other guides find the log.
+// TestLabelOfPackage checks that an installation by the guide, with only the package, has the label of the chart's pods, which other guides use to find
+// the log.
 func TestLabelOfPackage(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "installation.md"))
 	if err != nil {
@@ -280,7 +282,7 @@ func TestLabelOfPackage(t *testing.T) {
 	}
 }
 
-// The sidecar and the provider share the folder of the socket, whoever makes the pods.
+// TestChangeLogs checks that the sidecar and the provider share the folder of the socket in both forms of the chart.
 func TestChangeLogs(t *testing.T) {
 	for name, made := range pods(t, "provider.changeLogs.enabled=true,provider.changeLogs.image=changelogs-sidecar:v1") {
 		pod := made.Spec
@@ -298,8 +300,9 @@ func TestChangeLogs(t *testing.T) {
 	}
 }
 
-// A ConfigMap and a Secret may hold the variables, in both forms of the chart, and all of them count: a flag goes before the variable of its setting, and a
-// variable of the pod before one of a ConfigMap, so that there is neither unless values ask for it.
+// TestVariablesOfOthers checks that variables can come from a ConfigMap and a Secret in both forms of the chart, and that all of them take effect: a
+// flag takes precedence over the variable of its setting, and a variable of the pod over one of a ConfigMap, so neither is set unless values request
+// it.
 func TestVariablesOfOthers(t *testing.T) {
 	const values = "provider.envFrom[0].configMapRef.name=settings,provider.envFrom[1].secretRef.name=proxmox-credentials"
 	want := []corev1.EnvFromSource{
@@ -321,7 +324,7 @@ func TestVariablesOfOthers(t *testing.T) {
 	}
 }
 
-// A variable may be a key of a Secret, in both forms of the chart.
+// TestVariablesOfKeys checks that a variable can be a key of a Secret, in both forms of the chart.
 func TestVariablesOfKeys(t *testing.T) {
 	const variable = "provider.extraEnv[0]."
 	const values = variable + "name=PVE_TOKEN_SECRET," + variable + "valueFrom.secretKeyRef.name=proxmox-credentials," +
@@ -337,7 +340,7 @@ func TestVariablesOfKeys(t *testing.T) {
 	}
 }
 
-// The network policy lets the provider reach Proxmox VE, on the ports of its API and of what stands beside it.
+// TestPortsOfProxmox checks that the network policy lets the provider reach Proxmox VE on the ports of its API and of other services of it.
 func TestPortsOfProxmox(t *testing.T) {
 	policy := one[networkingv1.NetworkPolicy](t, render(t, "networkPolicy.enabled=true,networkPolicy.proxmox[0].ipBlock.cidr=192.0.2.0/24"), "NetworkPolicy")
 	var got []string
@@ -391,7 +394,7 @@ func TestDefinitionsAreThoseOfThePackageAndStay(t *testing.T) {
 	}
 }
 
-// TestReadme sees that the chart's page has each value with its default.
+// TestReadme checks that the chart's README has each value with its default.
 func TestReadme(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(chart, name))
@@ -415,7 +418,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// defaults adds the values below a name, as JSON. What is an empty map is a value itself.
+// defaults adds the values below a name, as JSON. An empty map is a value itself.
 func defaults(t *testing.T, to map[string]string, name string, value any) {
 	t.Helper()
 	if parts, ok := value.(map[string]any); ok && len(parts) > 0 {
@@ -431,7 +434,7 @@ func defaults(t *testing.T, to map[string]string, name string, value any) {
 	to[name] = string(text)
 }
 
-// Helm would refuse the whole release with an object whose kind is not served.
+// TestConnectionWaitsForItsKind checks that the connection is left out while its kind is not served. Helm would refuse the whole release otherwise.
 func TestConnectionWaitsForItsKind(t *testing.T) {
 	cluster, scoped := "proxmox.m.vitistack.io/v1alpha1/ClusterProviderConfig", "proxmox.vitistack.io/v1alpha1/ProviderConfig"
 	cases := map[string]struct {
@@ -460,7 +463,7 @@ func TestConnectionWaitsForItsKind(t *testing.T) {
 	}
 }
 
-// connection returns API version and kind of the provider configuration of a release, if it has one.
+// connection returns the API version and kind of the provider configuration of a release, if it has one.
 func connection(t *testing.T, out string) string {
 	t.Helper()
 	for doc := range strings.SplitSeq(out, "\n---\n") {
@@ -524,7 +527,7 @@ func one[T any](t *testing.T, objects map[string][][]byte, kind string) T {
 	return out
 }
 
-// render returns the objects that the chart makes, by their kinds.
+// render returns the rendered objects of the chart, by their kinds.
 func render(t *testing.T, values string) map[string][][]byte {
 	t.Helper()
 	out, err := template(t, values)
@@ -551,7 +554,7 @@ func template(t *testing.T, values string) (string, error) {
 	return helm(t, "template", "test", chart, "--kube-version=1.36.0", "--api-versions=proxmox.m.vitistack.io/v1alpha1/ClusterProviderConfig", "--set", values)
 }
 
-// helm runs the program that HELM names and returns what it prints; what it reports is added only if it fails.
+// helm runs the program that HELM names and returns its output. Messages on standard error are included only if it fails.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	program := os.Getenv("HELM")

@@ -14,5 +14,5 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package charts tests the Helm chart beside it.
+// Package charts tests the Helm chart in this folder.
 package charts

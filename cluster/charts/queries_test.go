@@ -34,14 +34,14 @@ import (
 
 // A query is an expression of the dashboard or of an alert.
 type query struct {
-	// name is the panel's or the alert's.
+	// name of the panel or of the alert.
 	name, expr string
 	// shown are the labels in the text that is shown for each result.
 	shown []string
 }
 
-// TestQueries has Prometheus's own parser read the dashboard and the alerts, and sees that they ask for metrics that there are, select, group
-// and match by labels that these have, and show labels that their results have.
+// TestQueries parses the dashboard and the alerts with Prometheus's own parser, and checks that they use existing metrics, select, group and match by
+// labels that these have, and show labels that their results have.
 func TestQueries(t *testing.T) {
 	known := knownMetrics(t)
 	queries := append(panels(t), alerts(t)...)
@@ -55,7 +55,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestQueriesThatFail has what is wrong with a query be seen.
+// TestQueriesThatFail checks that errors in queries are detected.
 func TestQueriesThatFail(t *testing.T) {
 	known := metrics{"proxmox_a": {"node", "phase"}, "proxmox_b": {"node"}, "proxmox_c_seconds": {"node"}}
 	cases := map[string]struct {
@@ -87,10 +87,10 @@ func TestQueriesThatFail(t *testing.T) {
 	}
 }
 
-// metrics are labels by the name of the metric that has them.
+// metrics has labels by the name of their metric.
 type metrics map[string][]string
 
-// knownMetrics are those of the list that internal/metrics is tested with.
+// knownMetrics returns the metrics in the list that internal/metrics is tested with.
 func knownMetrics(t *testing.T) metrics {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "internal", "metrics", "testdata", "labels.yaml"))
@@ -111,9 +111,9 @@ func knownMetrics(t *testing.T) metrics {
 	return m
 }
 
-// check returns what is wrong with a query.
+// check returns the error in a query.
 func (m metrics) check(q query) error {
-	expr, err := parser.ParseExpr(strings.ReplaceAll(q.expr, "$__rate_interval", "5m")) // Grafana sets it.
+	expr, err := parser.ParseExpr(strings.ReplaceAll(q.expr, "$__rate_interval", "5m")) // Grafana replaces it.
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (m metrics) check(q query) error {
 	return lacks(has, q.shown...)
 }
 
-// labelsOf returns the labels that the results of an expression have.
+// labelsOf returns the labels of the results of an expression.
 func (m metrics) labelsOf(node parser.Node) ([]string, error) {
 	switch e := node.(type) {
 	case *parser.VectorSelector:
@@ -150,14 +150,14 @@ func (m metrics) labelsOf(node parser.Node) ([]string, error) {
 		switch e.Func.Name {
 		case "histogram_quantile":
 			return without(has, labels.BucketLabel), lacks(has, labels.BucketLabel)
-		case "absent": // It has those that the selection sets, which need not be shown.
+		case "absent": // It has the labels that the selection sets, which need not be shown.
 			return nil, nil
 		}
 	}
 	return has, nil
 }
 
-// selected returns the labels of a metric by whose labels it may be selected.
+// selected returns the labels of a metric, if it may be selected by the given labels.
 func (m metrics) selected(e *parser.VectorSelector) ([]string, error) {
 	has, ok := m[e.Name]
 	if histogram, is := strings.CutSuffix(e.Name, "_seconds_bucket"); is {
@@ -204,7 +204,7 @@ func (m metrics) matched(e *parser.BinaryExpr) ([]string, error) {
 	return left, nil
 }
 
-// lacks returns an error that names a label which is none of those that there are.
+// lacks returns an error with a label that is missing.
 func lacks(has []string, names ...string) error {
 	for _, name := range names {
 		if !slices.Contains(has, name) {
@@ -218,7 +218,7 @@ func without(has []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(has), func(name string) bool { return slices.Contains(names, name) })
 }
 
-// alerts are the queries of the rules.
+// alerts returns the queries of the rules.
 func alerts(t *testing.T) []query {
 	t.Helper()
 	var found []query
@@ -232,7 +232,7 @@ func alerts(t *testing.T) []query {
 	return found
 }
 
-// panels are the queries of the dashboard.
+// panels returns the queries of the dashboard.
 func panels(t *testing.T) []query {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(chart, "dashboards", chart+".json"))
@@ -260,7 +260,7 @@ func panels(t *testing.T) []query {
 	return found
 }
 
-// names are what the group of a pattern matches in a text.
+// names returns what the group of a pattern matches in text.
 func names(pattern, text string) []string {
 	var found []string
 	for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {

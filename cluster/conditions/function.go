@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package conditions is a function for Compositions: the composite resource and its claim get conditions of a composed resource, and the
-// condition Failed, whose reason is a category of errors. Composite resources that were there before their definition, as those of another
-// operator, are refused. It asks nobody and keeps nothing.
+// Package conditions is a function for Compositions. It gives the composite resource and its claim conditions of a composed resource, and the condition
+// Failed, whose reason is a category of errors. It refuses composite resources that are older than their definition, such as those of another operator.
+// It makes no calls and keeps no state.
 package conditions
 
 import (
@@ -30,21 +30,21 @@ import (
 )
 
 const (
-	// failedType is True while something keeps the composite resource from being as asked for.
+	// failedType is True while something prevents the composite resource from being as requested.
 	failedType = "Failed"
-	// noCategory is the category when nothing does.
+	// noCategory is the category if nothing does.
 	noCategory = "None"
-	// reasonNotReported is why a condition is Unknown.
+	// reasonNotReported is the reason of a condition that is Unknown.
 	reasonNotReported = "NotReported"
 )
 
-// Function answers what Crossplane asks for a composite resource.
+// Function handles Crossplane's requests for a composite resource.
 type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 }
 
-// RunFunction adds conditions to what earlier steps of the pipeline want. Each condition is returned in every run: Crossplane keeps one that
-// is not returned as it was.
+// RunFunction adds conditions to the results of earlier steps of the pipeline. Each condition is returned in every run: Crossplane does not update a
+// condition that is not returned.
 func (Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	rsp := &fnv1.RunFunctionResponse{
 		Meta: &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag()}, Desired: req.GetDesired(), Context: req.GetContext(),
@@ -65,13 +65,13 @@ func (Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 	return rsp, nil
 }
 
-// fatal is an answer after which nothing is composed.
+// fatal returns a response after which nothing is composed.
 func fatal(rsp *fnv1.RunFunctionResponse, message string) *fnv1.RunFunctionResponse {
 	rsp.Results = append(rsp.GetResults(), &fnv1.Result{Severity: fnv1.Severity_SEVERITY_FATAL, Message: message})
 	return rsp
 }
 
-// conditions are those of the composed resource, as it has them.
+// conditions returns the conditions of the composed resource.
 func (c copied) conditions(req *fnv1.RunFunctionRequest) []*fnv1.Condition {
 	has := map[string]map[string]*structpb.Value{}
 	status := req.GetObserved().GetResources()[c.Resource].GetResource().GetFields()["status"].GetStructValue()
@@ -90,7 +90,7 @@ func (c copied) conditions(req *fnv1.RunFunctionRequest) []*fnv1.Condition {
 	return out
 }
 
-// condition is Failed, by what an earlier step has found.
+// condition returns the condition Failed, by the results of an earlier step.
 func (f failed) condition(req *fnv1.RunFunctionRequest) *fnv1.Condition {
 	status := req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().GetFields()
 	switch category := status[f.Category].GetStringValue(); category {
@@ -103,7 +103,7 @@ func (f failed) condition(req *fnv1.RunFunctionRequest) *fnv1.Condition {
 	}
 }
 
-// condition is one of the composite resource and of its claim, if it has one.
+// condition returns a condition of the composite resource and of its claim, if it has one.
 func condition(kind string, status fnv1.Status, reason, message string) *fnv1.Condition {
 	return &fnv1.Condition{
 		Type: kind, Status: status, Reason: reason, Message: &message, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),

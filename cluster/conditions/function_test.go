@@ -32,7 +32,7 @@ const (
 		"failed: {category: errorCategory, message: message}\n"
 )
 
-// message is an object that is written in YAML.
+// message returns an object from YAML.
 func message(t *testing.T, text string) *structpb.Struct {
 	t.Helper()
 	object := map[string]any{}
@@ -46,7 +46,7 @@ func message(t *testing.T, text string) *structpb.Struct {
 	return s
 }
 
-// run runs the function with an input, the conditions of the Machine, and the status that earlier steps want.
+// run runs the function with an input, the conditions of the Machine, and the status from earlier steps.
 func run(t *testing.T, input, conditions, status string) *fnv1.RunFunctionResponse {
 	t.Helper()
 	rsp, err := Function{}.RunFunction(t.Context(), &fnv1.RunFunctionRequest{
@@ -64,7 +64,7 @@ func run(t *testing.T, input, conditions, status string) *fnv1.RunFunctionRespon
 	return rsp
 }
 
-// lines are conditions in short, and fail the test if one is not for the claim as well.
+// lines returns conditions in short form. It fails the test if one is not for the claim as well.
 func lines(t *testing.T, all []*fnv1.Condition) []string {
 	t.Helper()
 	var out []string
@@ -144,7 +144,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestKept has the function leave alone what earlier steps want.
+// TestKept checks that the function keeps the results of earlier steps.
 func TestKept(t *testing.T) {
 	rsp := run(t, both, "", "{errorCategory: None}")
 	if got := len(rsp.GetConditions()); got != 4 {

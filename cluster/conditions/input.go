@@ -32,35 +32,35 @@ const (
 	inputKind    = "Conditions"
 )
 
-// An input says which conditions the composite resource gets, and which composite resources are refused.
+// An input selects the conditions that the composite resource gets, and the composite resources that are refused.
 type input struct {
 	functionserver.Header
 
 	Copied *copied `json:"copy,omitempty"`
 	Failed *failed `json:"failed,omitempty"`
-	// NotOlderThan is the name of a requirement of the step, which is for the definition of the composite resource.
+	// NotOlderThan is the name of a requirement of the step. It requests the definition of the composite resource.
 	NotOlderThan string `json:"notOlderThan,omitempty"`
 }
 
-// What is copied is of a composed resource.
+// copied selects conditions of a composed resource.
 type copied struct {
 	// Resource is its name in the Composition.
 	Resource string `json:"resource"`
-	// Types are those of the conditions.
+	// Types are the types of the conditions.
 	Types []string `json:"types"`
 }
 
-// A failed is where an earlier step of the pipeline has left the category of errors and what there is to say: names of fields in the
-// status of the composite resource.
+// failed has the names of fields in the status of the composite resource. There, an earlier step of the pipeline has left the category of errors and a
+// message.
 type failed struct {
 	Category string `json:"category"`
 	Message  string `json:"message,omitempty"`
 }
 
-// conditionType is what Kubernetes takes as a type of conditions.
+// conditionType matches the condition types that Kubernetes accepts.
 var conditionType = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
-// Validate refuses what is contradictory or missing.
+// Validate refuses contradictory or missing values.
 func (in input) Validate() error {
 	if err := in.Check(inputVersion, inputKind); err != nil {
 		return err

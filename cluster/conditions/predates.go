@@ -24,9 +24,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// predates says why nothing is composed of a composite resource that is older than its definition. Crossplane takes over a definition of that name
-// that nobody controls, with all objects of it. Those are another operator's, which has made a VM of each: a second one would be made here. What
-// has composed resources was let pass before.
+// predates returns why nothing is composed of a composite resource that is older than its definition. Crossplane takes over a definition with that name
+// that has no controller, with all its objects. Those belong to another operator, which has created a VM for each of them, and a second VM would be
+// created here. A composite resource with composed resources has passed this check before.
 func (in input) predates(req *fnv1.RunFunctionRequest) string {
 	composite := req.GetObserved().GetComposite().GetResource()
 	made, ok := creationOf(composite)
@@ -48,23 +48,23 @@ func (in input) predates(req *fnv1.RunFunctionRequest) string {
 		text(composite, "kind"), text(composite, "metadata", "name"), text(definition, "kind"), text(definition, "metadata", "name"))
 }
 
-// isComposed reports whether a composite resource refers to composed ones, whether or not they are there.
+// isComposed reports whether a composite resource refers to composed ones, whether or not they exist.
 func isComposed(composite *structpb.Struct) bool {
 	return len(within(composite, "spec", "crossplane", "resourceRefs").GetListValue().GetValues()) > 0
 }
 
-// creationOf is when an object was made, false if it does not say so: it is not of an API server then.
+// creationOf returns the creation time of an object. It returns false without one: the object is not from an API server then.
 func creationOf(object *structpb.Struct) (time.Time, bool) {
 	at, err := time.Parse(time.RFC3339, text(object, "metadata", "creationTimestamp"))
 	return at, err == nil
 }
 
-// text is a text of an object, empty if there is none.
+// text returns a string field of an object, or an empty string if there is none.
 func text(object *structpb.Struct, path ...string) string {
 	return within(object, path...).GetStringValue()
 }
 
-// within is a value of an object, nil if there is none.
+// within returns a value of an object, or nil if there is none.
 func within(object *structpb.Struct, path ...string) *structpb.Value {
 	value := structpb.NewStructValue(object)
 	for _, field := range path {

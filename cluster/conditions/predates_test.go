@@ -23,7 +23,7 @@ import (
 	fnv1 "github.com/crossplane/crossplane/v2/proto/fn/v1"
 )
 
-// TestPredates sees that nothing is composed of what another operator has made, and everything of what is asked for here.
+// TestPredates checks that nothing is composed for resources that another operator has created, and everything for those that are requested here.
 func TestPredates(t *testing.T) {
 	const (
 		definition = "{kind: CompositeResourceDefinition, metadata: {name: machines.vitistack.io, creationTimestamp: '2026-02-01T00:00:00Z'}}"

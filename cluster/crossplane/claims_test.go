@@ -28,7 +28,7 @@ const (
 	composition = compositions + "/apis/claim"
 )
 
-// testOffer offers claims without a package, long before they are made: see testDependencies.
+// testOffer offers claims without a package, long before they are created: see testDependencies.
 func (s *suite) testOffer(t *testing.T) {
 	s.pushConditions(t)
 	for _, function := range functionsOfClaims() {
@@ -40,7 +40,7 @@ func (s *suite) testOffer(t *testing.T) {
 	}, "Established", "Offered")
 }
 
-// testClaims has a team ask for a VM and get it with its connection details, and give it back.
+// testClaims lets a team request a VM, get it with its connection details, and delete it.
 func (s *suite) testClaims(t *testing.T) {
 	before := s.vmNames(t)
 	claim := s.apply(t, compositions+"/examples/virtualmachineclaim.yaml")
@@ -62,8 +62,8 @@ func (s *suite) testClaims(t *testing.T) {
 	}
 }
 
-// testTenantsOfClaims has the namespace of a claim tell whose the claim's Machine is: it is refused a connection Secret where Compositions keep them until its
-// tenant may have some there, and gets a VM of the tenant's then.
+// testTenantsOfClaims checks that the namespace of a claim selects the tenant of the claim's Machine. The Machine is refused a connection Secret in the
+// namespace where Compositions keep them until its tenant may have some there, and then gets a VM of the tenant.
 func (s *suite) testTenantsOfClaims(t *testing.T) {
 	const (
 		common, own = "clusterproviderconfigs.proxmox.m.vitistack.io/default", "providerconfigs.proxmox.vitistack.io/default"
@@ -98,7 +98,7 @@ func (s *suite) testTenantsOfClaims(t *testing.T) {
 	}
 }
 
-// functionsOfClaims are the manifests of the functions that the Composition of claims is made of.
+// functionsOfClaims returns the manifests of the functions that the Composition of claims uses.
 func functionsOfClaims() []string {
 	return []string{"examples/crossplane/function.yaml", "examples/crossplane/function-conditions.yaml"}
 }

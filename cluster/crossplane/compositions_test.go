@@ -45,15 +45,15 @@ const (
 	functionObject = "crossplane-contrib-" + assets.Function
 )
 
-// hostsOfManifests are the servers that the manifests of other operators name.
+// hostsOfManifests returns the servers that the manifests of other operators name.
 func hostsOfManifests() []string {
 	return []string{
 		"pve1.example.com", "pve.example.com", "pve-cluster.example.com", "proxmox.example.com", "ml110-01.sankofa.nexus", "r630-01.sankofa.nexus",
 	}
 }
 
-// testConfiguration has each example of the Configuration, and each manifest that was written for another operator, become
-// ready as it stands; then all of them go again, and the Configuration.
+// testConfiguration checks that each example of the Configuration, and each manifest that was written for another operator, becomes ready unchanged.
+// Then it deletes all of them, and the Configuration.
 func (s *suite) testConfiguration(t *testing.T) {
 	migration := s.startMigration(t)
 	before, beforeMigration := s.vmNames(t), vmsOf(t, s, migration)
@@ -79,7 +79,7 @@ func (s *suite) testConfiguration(t *testing.T) {
 	kept := s.disown(t, "virtualmachines.infra.virtrigaud.io", disowned)
 	for _, obj := range composites {
 		if obj.GetName() == disowned {
-			continue // To delete it again would take back that what it is composed of is kept.
+			continue // Deleting it again would also delete the resources that it is composed of.
 		}
 		s.kubectl(t, "delete", "--wait=false", "--ignore-not-found", argument(obj), "--namespace", namespaceOf(obj))
 	}
@@ -91,8 +91,8 @@ func (s *suite) testConfiguration(t *testing.T) {
 	s.uninstallConfiguration(t)
 }
 
-// testDependencies installs the Configuration, whose dependencies Crossplane finds, where another operator has been. That is long before its kinds
-// are used: Kubernetes' garbage collector learns of new kinds every half minute.
+// testDependencies installs the Configuration, whose dependencies Crossplane resolves, in a cluster with the definitions of another operator. That is
+// long before its kinds are used: Kubernetes' garbage collector discovers new kinds every half minute.
 func (s *suite) testDependencies(t *testing.T) {
 	dir := built(older, "configuration")
 	if err := s.PushLayout(s.ctx, configurationName, older, dir); err != nil {
@@ -113,7 +113,7 @@ func (s *suite) testDependencies(t *testing.T) {
 	s.prepareExternalDNS(t)
 }
 
-// composites are the definitions of the Configuration.
+// composites returns the definitions of the Configuration.
 func (s *suite) composites(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	var out []*unstructured.Unstructured
@@ -127,7 +127,7 @@ func (s *suite) composites(t *testing.T) []*unstructured.Unstructured {
 	return out
 }
 
-// uninstallConfiguration removes the package, and what it brought with it.
+// uninstallConfiguration removes the package, and the packages that it depends on.
 func (s *suite) uninstallConfiguration(t *testing.T) {
 	t.Helper()
 	definitions := s.composites(t)
@@ -136,8 +136,8 @@ func (s *suite) uninstallConfiguration(t *testing.T) {
 	s.kubectl(t, "delete", "functions.pkg.crossplane.io", functionObject, conditionsObject, patience)
 }
 
-// startMigration runs another simulated Proxmox VE, which has what the manifests of other operators name, and which the
-// provider reaches and trusts by the names that they have for it.
+// startMigration runs another simulated Proxmox VE with the objects that the manifests of other operators name. The provider reaches and trusts it by
+// the names in the manifests.
 func (s *suite) startMigration(t *testing.T) *simulator.Simulator {
 	t.Helper()
 	dir := filepath.Join(s.Dir, "migration")
@@ -165,7 +165,7 @@ func (s *suite) startMigration(t *testing.T) *simulator.Simulator {
 	return sim
 }
 
-// trust has the provider trust another certificate authority, as one that an organisation has of its own.
+// trust makes the provider trust another certificate authority, like one of an organisation.
 func (s *suite) trust(t *testing.T, ca string) {
 	t.Helper()
 	secret := object("v1", "Secret", "authorities")
@@ -182,7 +182,7 @@ func (s *suite) trust(t *testing.T, ca string) {
 	]`)
 }
 
-// setCredentials puts the token that the simulator knows into the Secret that the manifests name.
+// setCredentials writes the simulator's token into the Secret that the manifests name.
 func (s *suite) setCredentials(t *testing.T, sim *simulator.Simulator) {
 	t.Helper()
 	connection, err := sim.Connection()
@@ -201,8 +201,8 @@ func (s *suite) setCredentials(t *testing.T, sim *simulator.Simulator) {
 	}
 }
 
-// checkExamples sees what a team sees: addresses in the status, and connection details in a Secret. Both may come a moment
-// after a VM is ready, since its guest tells them.
+// checkExamples checks what a team sees: addresses in the status, and connection details in a Secret. Both may appear after a VM is ready, since its
+// guest reports them.
 func (s *suite) checkExamples(t *testing.T) {
 	s.until(t, func() string { return lacksStatus(s.get(t, "virtualmachines.platform.vitistack.io", "portal")) })
 	for _, name := range []string{"portal-connection", "shop-connection"} {
@@ -211,7 +211,7 @@ func (s *suite) checkExamples(t *testing.T) {
 	s.until(t, func() string { return lacksNodes(s.get(t, "kubernetesnodes.platform.vitistack.io", "k8s")) })
 }
 
-// lacksStatus says what the status of a VirtualMachine lacks.
+// lacksStatus returns what the status of a VirtualMachine lacks.
 func lacksStatus(vm *unstructured.Unstructured) string {
 	status, _, _ := unstructured.NestedMap(vm.Object, "status")
 	if status["address"] == nil || status["vmid"] == nil || status["node"] == nil || status["phase"] != "Running" {
@@ -220,7 +220,7 @@ func lacksStatus(vm *unstructured.Unstructured) string {
 	return ""
 }
 
-// lacksNodes says what the status of KubernetesNodes lacks: an address for each of three VMs, on three nodes.
+// lacksNodes returns what the status of KubernetesNodes lacks: an address for each of three VMs, on three nodes.
 func lacksNodes(kubernetes *unstructured.Unstructured) string {
 	nodes, _, _ := unstructured.NestedMap(kubernetes.Object, "status", "nodes")
 	addressed := map[any]bool{}
@@ -235,8 +235,8 @@ func lacksNodes(kubernetes *unstructured.Unstructured) string {
 	return ""
 }
 
-// disown deletes a composite resource and keeps what it is composed of; it returns the name of its Machine. The composite is paused
-// meanwhile: Crossplane might make what it is composed of its own again, just before it is gone.
+// disown deletes a composite resource and keeps its composed resources. It returns the name of its Machine. The composite is paused meanwhile, since
+// Crossplane might otherwise take ownership of the composed resources again, just before the composite no longer exists.
 func (s *suite) disown(t *testing.T, definition, name string) string {
 	t.Helper()
 	const reference = `jsonpath={.spec.crossplane.resourceRefs[?(@.kind=="Machine")].name}`
@@ -255,7 +255,7 @@ func (s *suite) disown(t *testing.T, definition, name string) string {
 	return made
 }
 
-// checkKept sees that a Machine is nobody's and still has its VM, and deletes it.
+// checkKept checks that a Machine has no owner and still has its VM, and deletes it.
 func (s *suite) checkKept(t *testing.T, name string, sim *simulator.Simulator) {
 	t.Helper()
 	made := s.get(t, "machines.proxmox.m.vitistack.io", name)
@@ -269,7 +269,7 @@ func (s *suite) checkKept(t *testing.T, name string, sim *simulator.Simulator) {
 	s.kubectl(t, "delete", patience, "--all", "vmclassuses.infra.virtrigaud.io,vmimageuses.infra.virtrigaud.io", "--namespace=default")
 }
 
-// lacksDetails says what a connection Secret lacks. Details may come a moment after the VM is ready.
+// lacksDetails returns what a connection Secret lacks. Details may appear after the VM is ready.
 func (s *suite) lacksDetails(name string) string {
 	secret := &corev1.Secret{}
 	if err := s.Kube.Get(s.ctx, client.ObjectKey{Namespace: "default", Name: name}, secret); err != nil {
@@ -281,7 +281,7 @@ func (s *suite) lacksDetails(name string) string {
 	return ""
 }
 
-// checkMigration sees that the VMs are what the manifests say.
+// checkMigration checks that the VMs match the manifests.
 func (s *suite) checkMigration(t *testing.T, sim *simulator.Simulator) {
 	t.Helper()
 	got := strings.Join(vmsOf(t, s, sim), "\n")
@@ -292,7 +292,7 @@ func (s *suite) checkMigration(t *testing.T, sim *simulator.Simulator) {
 	}
 }
 
-// vmsOf are the VMs that a simulated Proxmox VE holds.
+// vmsOf returns the VMs of a simulated Proxmox VE.
 func vmsOf(t *testing.T, s *suite, sim *simulator.Simulator) []string {
 	t.Helper()
 	vms, err := sim.VMs(s.ctx)
@@ -307,14 +307,14 @@ func vmsOf(t *testing.T, s *suite, sim *simulator.Simulator) []string {
 	return out
 }
 
-// applyAll applies the manifests in a folder and the folders in it, and returns their objects.
+// applyAll applies the manifests in a folder and its subfolders, and returns their objects.
 func (s *suite) applyAll(t *testing.T, folder string) []*unstructured.Unstructured {
 	t.Helper()
 	var objs []*unstructured.Unstructured
 	args := []string{"apply"}
 	for _, path := range manifests(t, folder) {
 		if filepath.Base(path) == "connections.yaml" {
-			continue // It is there already.
+			continue // It already exists.
 		}
 		objs = append(objs, read(t, path)...)
 		args = append(args, "--filename", path)
@@ -328,7 +328,7 @@ func (s *suite) applyAll(t *testing.T, folder string) []*unstructured.Unstructur
 	return objs
 }
 
-// manifests are the files in a folder of the checkout and the folders in it.
+// manifests returns the files in a folder of the checkout and its subfolders.
 func manifests(t *testing.T, folder string) []string {
 	t.Helper()
 	var out []string
@@ -363,7 +363,7 @@ func (s *suite) get(t *testing.T, definition, name string) *unstructured.Unstruc
 	return obj
 }
 
-// untilGone waits until there is none of some objects.
+// untilGone waits until none of the objects exists.
 func (s *suite) untilGone(t *testing.T, objs []*unstructured.Unstructured) {
 	t.Helper()
 	for _, obj := range objs {

@@ -32,11 +32,11 @@ const (
 	// conditionsObject is the name that Crossplane gives the function of conditions when a Configuration depends on it.
 	conditionsObject = "vitistack-" + conditionsName
 	conditionsName   = "function-proxmox-conditions"
-	// bridgeMissing is what a Machine says of a bridge that is not there.
+	// bridgeMissing is the message of a Machine about a bridge that does not exist.
 	bridgeMissing = "bridge 'vmbr999' not found"
 )
 
-// pushConditions pushes the function of conditions, in the version of the example.
+// pushConditions pushes the function of conditions with the version in the example.
 func (s *suite) pushConditions(t *testing.T) {
 	t.Helper()
 	if err := s.PushLayout(s.ctx, "vitistack/"+conditionsName, "v0.1.0", built(older, "conditions")); err != nil {
@@ -44,7 +44,7 @@ func (s *suite) pushConditions(t *testing.T) {
 	}
 }
 
-// testFailed has a ProxmoxVM show by the reason of a condition why it has no VM.
+// testFailed checks that the reason of a ProxmoxVM's condition shows why it has no VM.
 func (s *suite) testFailed(t *testing.T) {
 	vm := read(t, compositions+"/migration/sankofa/web-server-01.yaml")[0]
 	vm.SetName("no-bridge")
@@ -54,7 +54,7 @@ func (s *suite) testFailed(t *testing.T) {
 	s.kubectl(t, "delete", patience, argument(vm))
 }
 
-// testFailedClaim has a claim show by the reason of a condition why it has no VM.
+// testFailedClaim checks that the reason of a claim's condition shows why it has no VM.
 func (s *suite) testFailedClaim(t *testing.T) {
 	claim := read(t, compositions+"/examples/virtualmachineclaim.yaml")[0]
 	claim.SetName("no-bridge")
@@ -93,7 +93,7 @@ func (s *suite) untilCondition(t *testing.T, obj *unstructured.Unstructured, kin
 	})
 }
 
-// untilArgoCD waits until Argo CD, by the health check of the examples, shows a health of an object.
+// untilArgoCD waits until Argo CD shows a health of an object, with the health check of the examples.
 func (s *suite) untilArgoCD(t *testing.T, obj *unstructured.Unstructured, want string) {
 	t.Helper()
 	script := example(t, "gitops/argocd/resource_customizations/proxmox._vitistack.io/_/health.lua")
@@ -103,7 +103,7 @@ func (s *suite) untilArgoCD(t *testing.T, obj *unstructured.Unstructured, want s
 	})
 }
 
-// untilFlux waits until Flux, by the expressions of the example, concludes a status of an object.
+// untilFlux waits until Flux computes a status of an object, with the expressions of the example.
 func (s *suite) untilFlux(t *testing.T, obj *unstructured.Unstructured, want string) {
 	t.Helper()
 	checks, err := gitops.HealthChecks(example(t, "gitops/flux/kustomization.yaml"))
@@ -119,7 +119,7 @@ func (s *suite) untilFlux(t *testing.T, obj *unstructured.Unstructured, want str
 	})
 }
 
-// untilShown waits until an object is shown as wanted.
+// untilShown waits until an object is shown as expected.
 func (s *suite) untilShown(t *testing.T, obj *unstructured.Unstructured, want string, shown func(*unstructured.Unstructured) (string, error)) {
 	t.Helper()
 	s.until(t, func() string {
@@ -148,7 +148,7 @@ func example(t *testing.T, path string) []byte {
 	return data
 }
 
-// conditioned are the composite resources that stand for a Machine each, and so have its conditions.
+// conditioned returns the composite resources that each stand for a Machine, and so have its conditions.
 func conditioned(composites []*unstructured.Unstructured) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, obj := range composites {

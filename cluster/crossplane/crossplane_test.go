@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package crossplane tests the provider's package as a platform team meets it: installed, used, upgraded and uninstalled
-// by the real Crossplane, with the program of the package's image doing the work.
+// Package crossplane tests the provider's package as a platform team uses it: installed, used, upgraded and uninstalled by the real Crossplane, with
+// the program of the package's image.
 package crossplane
 
 import (
@@ -34,22 +34,21 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
-// What TestMain hands to the tests: a context that ends when the run is interrupted, the folder that the run
-// writes into, and the checkout.
+// Set by TestMain: a context that ends when the run is interrupted, the folder for the files of the run, and the checkout.
 var (
 	runContext context.Context       //nolint:gochecknoglobals // Nothing else reaches tests from TestMain.
 	runDir     string                //nolint:gochecknoglobals // See above.
 	checkout   repository.Repository //nolint:gochecknoglobals // See above.
 )
 
-// TestMain runs the tests under a supervisor, in a network namespace of their own, because some programs listen on every
-// address and on fixed ports. Unless they run as root, the tests fail and say so.
+// TestMain runs the tests under a supervisor, in a separate network namespace, because some programs listen on every address and on fixed ports. If
+// they do not run as root, the tests fail with a message.
 func TestMain(m *testing.M) {
-	// What the Kubernetes libraries log is of no use; errors are returned.
+	// The logs of the Kubernetes libraries are not needed; errors are returned.
 	klog.SetLogger(logr.Discard())
 	ctrllog.SetLogger(logr.Discard())
 	if os.Geteuid() != 0 {
-		os.Exit(m.Run()) // Each test says what it lacks.
+		os.Exit(m.Run()) // Each test reports what it lacks.
 	}
 	var err error
 	if checkout, err = repository.Find("."); err != nil {
@@ -65,7 +64,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// TestCrossplane goes through the steps in their order, since all share one stack.
+// TestCrossplane runs the steps in their order, since all share one stack.
 func TestCrossplane(t *testing.T) {
 	s := start(t, "2", stack.Crossplane2)
 	s.activation = true
@@ -90,7 +89,7 @@ func TestCrossplane(t *testing.T) {
 	t.Run("Uninstall", s.testUninstall)
 }
 
-// TestCrossplane1 goes through what Crossplane 1 has: all kinds are served at once, and teams use claims.
+// TestCrossplane1 tests the features of Crossplane 1: all kinds are served at once, and teams use claims.
 func TestCrossplane1(t *testing.T) {
 	s := start(t, "1", stack.Crossplane1)
 	t.Run("Install", s.testInstall)

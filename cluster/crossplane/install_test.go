@@ -39,7 +39,7 @@ const (
 	older, newer = "v0.0.1", "v0.0.2"
 )
 
-// kinds are the managed kinds of a group, as the names of their definitions begin.
+// kinds returns the managed kinds of a group, by the beginning of the names of their definitions.
 func kinds() []string {
 	const prefix = "../../package/crds/proxmox.vitistack.io_"
 	files, err := filepath.Glob(prefix + "*.yaml")
@@ -56,8 +56,8 @@ func kinds() []string {
 	return all
 }
 
-// testInstall installs the package by the chart and sees that Crossplane runs it, that no managed kind is served before
-// it is activated, and that the provider waits for them.
+// testInstall installs the package with the chart and checks that Crossplane runs it, that no managed kind is served before it is activated, and that
+// the provider waits for them.
 func (s *suite) testInstall(t *testing.T) {
 	for _, version := range []string{older, newer} {
 		if err := s.PushLayout(s.ctx, packageName, version, built(version, "package")); err != nil {
@@ -77,7 +77,7 @@ func (s *suite) testInstall(t *testing.T) {
 	}
 }
 
-// testInactive sees that no managed kind is served.
+// testInactive checks that no managed kind is served.
 func (s *suite) testInactive(t *testing.T) {
 	t.Helper()
 	for _, name := range definitions() {
@@ -89,8 +89,8 @@ func (s *suite) testInactive(t *testing.T) {
 	}
 }
 
-// testLabels sees that Pods have the labels by which the guides find their logs and run commands in them: that of the chart, and that of Crossplane
-// with the name of the Provider.
+// testLabels checks that Pods have the labels that the guides use to find their logs and run commands in them: that of the chart, and that of
+// Crossplane with the name of the Provider.
 func (s *suite) testLabels(t *testing.T) {
 	t.Helper()
 	d := &appsv1.Deployment{}
@@ -104,17 +104,17 @@ func (s *suite) testLabels(t *testing.T) {
 	}
 }
 
-// built is the folder in which make e2e-crossplane has left the package or the configuration of a version.
+// built returns the folder in which make e2e-crossplane has left the package or the configuration of a version.
 func built(version, what string) string {
 	return checkout.Resolve(filepath.Join("_output", "e2e", version, what))
 }
 
-// install installs a version of the package, or replaces the installed one, and waits until Crossplane calls it healthy.
+// install installs a version of the package, or replaces the installed one, and waits until Crossplane reports it to be healthy.
 func (s *suite) install(t *testing.T, version string) {
 	t.Helper()
 	manifests, err := s.Template(s.ctx, release, checkout.Resolve("cluster/charts/provider-proxmox"),
 		"crossplane.enabled=true", "crossplane.package.tag="+version, "provider.logLevel=debug", "provider.reconcileInterval=10s",
-		// The RBAC manager has the usual one, and all Pods share one network here.
+		// The RBAC manager uses the default address, and all Pods share one network here.
 		"provider.extraEnv[0].name=METRICS_BIND_ADDRESS", "provider.extraEnv[0].value=:8090")
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func (s *suite) theProvider() *unstructured.Unstructured {
 	return object("pkg.crossplane.io/v1", "Provider", release)
 }
 
-// deployed is the package of the active revision of the provider.
+// deployed returns the package of the active revision of the provider.
 func (s *suite) deployed() string {
 	for _, r := range s.revisions() {
 		if state, _, _ := unstructured.NestedString(r.Object, "spec", "desiredState"); state == "Active" {
@@ -156,7 +156,7 @@ func (s *suite) revisions() []unstructured.Unstructured {
 	return list.Items
 }
 
-// activeRevision is the name of the active revision, of its Deployment and of its ServiceAccount.
+// activeRevision returns the name of the active revision, of its Deployment and of its ServiceAccount.
 func (s *suite) activeRevision(t *testing.T) string {
 	t.Helper()
 	for _, r := range s.revisions() {
@@ -168,7 +168,7 @@ func (s *suite) activeRevision(t *testing.T) string {
 	return ""
 }
 
-// providerLog is what the provider has logged since its revision was first active.
+// providerLog returns what the provider has logged since its revision was first active.
 func (s *suite) providerLog(t *testing.T) string {
 	t.Helper()
 	return s.podLog(s.activeRevision(t) + "-package-runtime")
@@ -195,7 +195,7 @@ func (s *suite) isInactive(name string) string {
 	return ""
 }
 
-// activate activates managed kinds by their names, in which * stands for anything, and waits until they are served.
+// activate activates managed kinds by their names, in which * is a wildcard, and waits until they are served.
 func (s *suite) activate(t *testing.T, policy string, wanted []string, names ...any) {
 	t.Helper()
 	p := object("apiextensions.crossplane.io/v1alpha1", "ManagedResourceActivationPolicy", policy)
@@ -206,7 +206,7 @@ func (s *suite) activate(t *testing.T, policy string, wanted []string, names ...
 	s.untilServed(t, wanted)
 }
 
-// serveAll has all managed kinds served, which Crossplane 1 does by itself.
+// serveAll activates all managed kinds. Crossplane 1 serves them by itself.
 func (s *suite) serveAll(t *testing.T) {
 	t.Helper()
 	if s.activation {
@@ -225,7 +225,7 @@ func (s *suite) untilServed(t *testing.T, names []string) {
 	s.untilTrue(t, definitions, "Established")
 }
 
-// testActivation activates one kind, which the running provider then serves, then those of the example, and later all of them.
+// testActivation activates one kind, which the running provider then manages, then those of the example, and finally all of them.
 func (s *suite) testActivation(t *testing.T) {
 	const machines = "machines.proxmox.m.vitistack.io"
 	revision := s.activeRevision(t)
@@ -267,7 +267,7 @@ func (s *suite) mustConnect(t *testing.T) {
 	}
 }
 
-// testRights sees that what Crossplane permits the provider is all that it asks for.
+// testRights checks that Crossplane's permissions for the provider include all that the provider requests.
 func (s *suite) testRights(t *testing.T) {
 	t.Helper()
 	denials, err := controlplane.Denials(s.Dir, stack.Namespace, s.activeRevision(t))
@@ -288,8 +288,8 @@ func (s *suite) testRights(t *testing.T) {
 	}
 }
 
-// isEarly reports whether a denial is one that Crossplane 1 has every provider meet at its start: it binds the rights to the
-// provider's own kinds a moment after that. The provider tries again.
+// isEarly reports whether a denial is one that every provider gets from Crossplane 1 at its start: Crossplane binds the permissions for the provider's
+// own kinds a moment later. The provider retries.
 func (s *suite) isEarly(denial string) bool {
 	verb, path, _ := strings.Cut(denial, " ")
 	return !s.activation && (verb == "list" || verb == "watch") && strings.HasPrefix(path, "/apis/proxmox.")

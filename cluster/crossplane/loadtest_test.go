@@ -34,12 +34,12 @@ import (
 
 const (
 	loadTest = "load-test"
-	// simulatorHost is how Pods reach the simulator of the load test.
+	// simulatorHost is the host by which Pods reach the simulator of the load test.
 	simulatorHost = "pve-simulator." + loadTest + ".svc"
 )
 
-// testLoadTest has the manifests of the load test run as they stand, with the image of make simulator-image: the simulator by its
-// Deployment, and then the Job, with fewer Machines.
+// testLoadTest runs the manifests of the load test unchanged, with the image of make simulator-image: the simulator by its Deployment, and then the
+// Job, with fewer Machines.
 func (s *suite) testLoadTest(t *testing.T) {
 	before, last := s.vms(t), s.lastRequest(t)
 	if err := s.PushLayout(s.ctx, "vitistack/pve-simulator", "v0.1.0", checkout.Resolve("_output/e2e/pve-simulator")); err != nil {
@@ -77,7 +77,7 @@ func (s *suite) testLoadTest(t *testing.T) {
 	s.untouched(t, before, last)
 }
 
-// local returns the path of a manifest of the load test with the registry that is here, and with 8 Machines.
+// local returns the path of a manifest of the load test with the local registry, and with 8 Machines.
 func (s *suite) local(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(checkout.Resolve(filepath.Join("examples", loadTest, name)))

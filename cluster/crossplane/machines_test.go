@@ -36,13 +36,13 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
-// testMachines has the provider make VMs of both scopes.
+// testMachines lets the provider create VMs of both scopes.
 func (s *suite) testMachines(t *testing.T) {
 	s.untilTrue(t, s.apply(t, "examples/quickstart"), "Ready", "Synced")
 }
 
-// testPolicies has a policy of each scope take snapshots, and remove them when it goes. For that the provider has to delete
-// Snapshots, which Crossplane does not let it do by itself.
+// testPolicies checks that a policy of each scope takes snapshots, and removes them when it is deleted. The provider has to delete Snapshots for that,
+// which Crossplane does not permit by itself.
 func (s *suite) testPolicies(t *testing.T) {
 	s.kubectl(t, "apply", "-f", "examples/crossplane/policies.yaml")
 	policies := s.apply(t, "cluster/crossplane/testdata/policies.yaml")
@@ -63,7 +63,7 @@ func (s *suite) testPolicies(t *testing.T) {
 	}
 }
 
-// testSafetyBackups has a Machine of each scope put back to a backup after a safety backup. For that the provider has to create Backups.
+// testSafetyBackups restores a Machine of each scope from a backup after a safety backup. The provider has to create Backups for that.
 func (s *suite) testSafetyBackups(t *testing.T) {
 	const manifests = "cluster/crossplane/testdata/safety-backups.yaml"
 	before := s.vmNames(t)
@@ -91,8 +91,8 @@ func (s *suite) testSafetyBackups(t *testing.T) {
 	s.untilVMs(t, before)
 }
 
-// testImagesOfURLs has a Machine of each scope ask for an image by its URL. For that the provider has to create Images, and to make the
-// Machines their owners.
+// testImagesOfURLs creates a Machine of each scope with an image URL. The provider has to create Images for that, and to make the Machines their
+// owners.
 func (s *suite) testImagesOfURLs(t *testing.T) {
 	before := s.vmNames(t)
 	disk := make([]byte, 4096)
@@ -117,13 +117,13 @@ func (s *suite) testImagesOfURLs(t *testing.T) {
 		}
 	}
 	s.kubectl(t, "delete", patience, "-f", file)
-	s.until(t, func() string { // The Images go with their owners.
+	s.until(t, func() string { // The Images are deleted with their owners.
 		return s.kubectl(t, "get", "images.proxmox.vitistack.io,images.proxmox.m.vitistack.io", "--all-namespaces", "--output=name")
 	})
 	s.untilVMs(t, before)
 }
 
-// deniedTo tells that an account of Crossplane's namespace may not do something, and is empty if it may.
+// deniedTo returns a message if an account of Crossplane's namespace may not do something, and an empty string if it may.
 func (s *suite) deniedTo(t *testing.T, account, verb, group, resource string) string {
 	t.Helper()
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -139,15 +139,16 @@ func (s *suite) deniedTo(t *testing.T, account, verb, group, resource string) st
 	return fmt.Sprintf("the account %s may not %s %s", account, verb, resource)
 }
 
-// testTenants has a team make a Machine that its tenant may have, within a quota, and be refused another one. For that the provider has to read the labels
-// of namespaces, by an example, and to keep a Secret and a ConfigMap in its own, which Crossplane lets every provider do.
+// testTenants checks that a team can create a Machine that its tenant may have, within a quota, and that another one is refused. The provider has to
+// read the labels of namespaces for that, which an example permits, and to keep a Secret and a ConfigMap in its own namespace, which Crossplane permits
+// for every provider.
 func (s *suite) testTenants(t *testing.T) {
 	const (
 		manifests, rights = "cluster/crossplane/testdata/tenants.yaml", "examples/crossplane/namespaces.yaml"
 		common, own       = "clusterproviderconfigs.proxmox.m.vitistack.io/default", "providerconfigs.proxmox.vitistack.io/default"
 	)
 	before := s.vmNames(t)
-	s.kubectl(t, "apply", "-f", rights) // They stay: what is watched is denied without them.
+	s.kubectl(t, "apply", "-f", rights) // They are kept: without them, watches that have started are denied.
 	s.until(t, func() string { return s.deniedTo(t, "x", "watch", "", "namespaces") })
 	s.setTenants(t, own, `[{"name": "operators", "resourceSelector": {}, "unrestricted": true}]`)
 	s.setTenants(t, common, `[
@@ -178,13 +179,13 @@ func (s *suite) testTenants(t *testing.T) {
 	s.untilVMs(t, before)
 }
 
-// setTenants of a provider configuration.
+// setTenants sets the tenants of a provider configuration.
 func (s *suite) setTenants(t *testing.T, config, tenants string) {
 	t.Helper()
 	s.kubectl(t, "patch", config, "--type=merge", "--patch", `{"spec": {"tenants": `+tenants+`}}`)
 }
 
-// vms are the simulated cluster's VMs, with their whole configuration.
+// vms returns the simulated cluster's VMs, with their whole configuration.
 func (s *suite) vms(t *testing.T) map[string]string {
 	t.Helper()
 	vms, err := s.Simulator.VMs(s.ctx)
@@ -204,7 +205,7 @@ func (s *suite) vms(t *testing.T) map[string]string {
 
 func vmName(id int64, vm simulator.VM) string { return fmt.Sprintf("VM %d on %s", id, vm.Node) }
 
-// vmNames are the simulated cluster's VMs.
+// vmNames returns the simulated cluster's VMs.
 func (s *suite) vmNames(t *testing.T) []string {
 	t.Helper()
 	vms, err := s.Simulator.VMs(s.ctx)
@@ -219,7 +220,7 @@ func (s *suite) vmNames(t *testing.T) []string {
 	return names
 }
 
-// untilVMs waits until there are the VMs that there were before, and no others.
+// untilVMs waits until exactly the former VMs exist.
 func (s *suite) untilVMs(t *testing.T, before []string) {
 	t.Helper()
 	s.until(t, func() string { return cmp.Diff(before, s.vmNames(t)) })

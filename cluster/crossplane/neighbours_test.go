@@ -36,8 +36,8 @@ const (
 	dnsHost        = "examples/external-dns/host.yaml"
 )
 
-// prepareExternalDNS serves the kinds of the example for external-dns long before they are used: Kubernetes' garbage collector learns of new
-// kinds every half minute.
+// prepareExternalDNS serves the kinds of the example for external-dns long before they are used: Kubernetes' garbage collector discovers new kinds
+// every half minute.
 func (s *suite) prepareExternalDNS(t *testing.T) {
 	t.Helper()
 	definitions, err := externaldns.Definitions(s.ctx, checkout)
@@ -49,8 +49,8 @@ func (s *suite) prepareExternalDNS(t *testing.T) {
 	s.untilTrue(t, read(t, dnsDefinition), "Established")
 }
 
-// testExternalDNS has Crossplane compose the example for external-dns, which makes the record of the VM's address. The right to write DNSEndpoints,
-// which Crossplane's own ClusterRole takes over by a label, is a part of the example.
+// testExternalDNS lets Crossplane compose the example for external-dns, which creates the record of the VM's address. The permission to write
+// DNSEndpoints is part of the example. A label aggregates it into Crossplane's own ClusterRole.
 func (s *suite) testExternalDNS(t *testing.T) {
 	const group, resource = "externaldns.k8s.io", "dnsendpoints"
 	before := s.vmNames(t)
@@ -81,7 +81,7 @@ func (s *suite) testExternalDNS(t *testing.T) {
 	s.kubectl(t, "delete", patience, "-f", dnsDefinition, "-f", dnsComposition, "-f", dnsRights)
 }
 
-// recordOf is the record of a Host, with the address that the guest of its Machine reports.
+// recordOf returns the record of a Host, with the address that the guest of its Machine reports.
 func (s *suite) recordOf(t *testing.T, host *unstructured.Unstructured) string {
 	t.Helper()
 	name, _, _ := unstructured.NestedString(host.Object, "spec", "dnsName")
@@ -102,7 +102,7 @@ func (s *suite) untilRecords(t *testing.T, records externaldns.Records, want ...
 	})
 }
 
-// testIPAM has Machines of both scopes take their addresses from pools of Cluster API's provider of IPAM, by the rights of the example.
+// testIPAM checks that Machines of both scopes get their addresses from pools of Cluster API's IPAM provider, with the permissions of the example.
 func (s *suite) testIPAM(t *testing.T) {
 	const rights, group = "examples/crossplane/ipam.yaml", "ipam.cluster.x-k8s.io"
 	before := s.vmNames(t)
@@ -112,7 +112,7 @@ func (s *suite) testIPAM(t *testing.T) {
 	if s.deniedTo(t, "x", "create", group, "ipaddressclaims") == "" {
 		t.Error("the provider may claim addresses without the example")
 	}
-	s.kubectl(t, "apply", "-f", rights) // They stay: what is watched is denied without them.
+	s.kubectl(t, "apply", "-f", rights) // They are kept: without them, watches that have started are denied.
 	s.until(t, func() string { return s.deniedTo(t, "x", "create", group, "ipaddressclaims") })
 
 	machines := slices.DeleteFunc(s.apply(t, "examples/ipam"), func(o *unstructured.Unstructured) bool { return o.GetKind() != "Machine" })

@@ -31,7 +31,7 @@ import (
 // operations is the folder of the examples of Operations.
 const operations = "examples/operations"
 
-// testOperations has the examples of Operations do what they say with two Machines of a team, and nothing with another.
+// testOperations checks that the examples of Operations work on two Machines of a team, and do nothing to another.
 func (s *suite) testOperations(t *testing.T) {
 	before := s.vmNames(t)
 	if err := s.PushLayout(s.ctx, "vitistack/function-proxmox-operations", "v0.1.0", checkout.Resolve("_output/e2e/function")); err != nil {
@@ -51,14 +51,14 @@ func (s *suite) testOperations(t *testing.T) {
 		}
 	}
 	s.kubectl(t, "delete", "operations.ops.crossplane.io", "--all", patience)
-	// In a namespace that is being deleted, the provider could not create the events of what goes.
+	// In a namespace that is being deleted, the provider could not create events of the deleted objects.
 	s.kubectl(t, "delete", "--namespace", "shop", "machines.proxmox.m.vitistack.io,proxmoxnodes.proxmox.m.vitistack.io", "--all", patience)
 	s.kubectl(t, "delete", patience, "-f", manifests, "--ignore-not-found")
 	s.kubectl(t, "delete", patience, "-f", operations+"/function.yaml")
 	s.untilVMs(t, before)
 }
 
-// testSnapshotOperation waits for the snapshots as the example says.
+// testSnapshotOperation waits for the snapshots with the command of the example.
 func (s *suite) testSnapshotOperation(t *testing.T) {
 	s.untilTrue(t, s.apply(t, operations+"/snapshot-before-upgrade.yaml"), "Succeeded")
 	const snapshots, label = "snapshots.proxmox.m.vitistack.io", "operations.proxmox.vitistack.io/snapshot=before-upgrade"
@@ -70,7 +70,7 @@ func (s *suite) testSnapshotOperation(t *testing.T) {
 	s.kubectl(t, "delete", "--namespace", "shop", snapshots, "--selector", label, patience)
 }
 
-// testRebootOperation sees that one Machine reboots after the other: the first when the CronOperation comes due, at a full minute.
+// testRebootOperation checks that one Machine reboots after the other. The first one reboots when the CronOperation is due, at a full minute.
 func (s *suite) testRebootOperation(t *testing.T) {
 	cron := s.schedule(t, operations+"/rolling-reboot.yaml")
 	due := outputOf(t, s.untilDue(t, cron))
@@ -85,7 +85,7 @@ func (s *suite) testRebootOperation(t *testing.T) {
 	}
 }
 
-// testDrainOperation sees that the Machines are spread over the other nodes, and that placement leaves out the drained one.
+// testDrainOperation checks that the Machines are spread over the other nodes, and that placement leaves out the drained one.
 func (s *suite) testDrainOperation(t *testing.T) {
 	s.runUntilNoneRemains(t, s.schedule(t, operations+"/drain-node.yaml"))
 	nodes := []string{s.field(t, "front", "status.atProvider.node"), s.field(t, "back", "status.atProvider.node")}
@@ -98,7 +98,7 @@ func (s *suite) testDrainOperation(t *testing.T) {
 	}
 }
 
-// schedule has Crossplane schedule a CronOperation.
+// schedule lets Crossplane schedule a CronOperation.
 func (s *suite) schedule(t *testing.T, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	cron := s.apply(t, manifest)[0]
@@ -106,8 +106,8 @@ func (s *suite) schedule(t *testing.T, manifest string) *unstructured.Unstructur
 	return cron
 }
 
-// runUntilNoneRemains deletes a CronOperation, and runs its template again and again without waiting for the minute. It returns how many objects
-// each of these runs has applied, of those that applied any.
+// runUntilNoneRemains deletes a CronOperation, and runs its template repeatedly without waiting for the minute. It returns how many objects each run
+// has applied, without runs that applied none.
 func (s *suite) runUntilNoneRemains(t *testing.T, cron *unstructured.Unstructured) []int64 {
 	t.Helper()
 	s.kubectl(t, "delete", "cronoperations.ops.crossplane.io", cron.GetName(), patience)
@@ -140,7 +140,7 @@ func (s *suite) runUntilNoneRemains(t *testing.T, cron *unstructured.Unstructure
 	return applied
 }
 
-// untilDue waits until a CronOperation has made an Operation by itself, and that has succeeded.
+// untilDue waits until a CronOperation has created an Operation by itself, and the Operation has succeeded.
 func (s *suite) untilDue(t *testing.T, cron *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	made := &unstructured.UnstructuredList{}
@@ -159,7 +159,7 @@ func (s *suite) untilDue(t *testing.T, cron *unstructured.Unstructured) *unstruc
 	return &made.Items[0]
 }
 
-// outputOf is what the only step of an Operation has returned.
+// outputOf returns the output of the only step of an Operation.
 func outputOf(t *testing.T, operation *unstructured.Unstructured) map[string]int64 {
 	t.Helper()
 	steps, _, _ := unstructured.NestedSlice(operation.Object, "status", "pipeline")
@@ -178,7 +178,7 @@ func outputOf(t *testing.T, operation *unstructured.Unstructured) map[string]int
 	return numbers
 }
 
-// field is a field of a Machine of the team.
+// field returns a field of a Machine of the team.
 func (s *suite) field(t *testing.T, name, path string) string {
 	t.Helper()
 	args := machine.Key{Namespace: "shop", Name: name}.Arguments()

@@ -41,18 +41,18 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
-// compositionTestdata has manifests with fields that no operator's documentation has together.
+// compositionTestdata has manifests with combinations of fields that the documentation of operators does not have.
 const compositionTestdata = "cluster/crossplane/composition/testdata"
 
-// testOthers has Crossplane make what the manifests of the migration leave out: a VMClone, a VirtualMachine that a policy places, with eight
-// interfaces and IPv6, and a ProxmoxCluster with a client certificate of its own.
+// testOthers creates resources that the manifests of the migration leave out: a VMClone, a VirtualMachine that a policy places, with eight interfaces
+// and IPv6, and a ProxmoxCluster with its own client certificate.
 func (s *suite) testOthers(t *testing.T, migration *simulator.Simulator) {
 	t.Helper()
 	image := s.apply(t, compositionTestdata+"/any-image.yaml")
 	s.untilTrue(t, inDefault(image), "Ready", "Synced")
 	placed := inDefault(s.apply(t, compositionTestdata+"/placed.yaml"))[0]
 	clone := inDefault(read(t, compositions+"/others/virtrigaud/web-clone.yaml"))[0]
-	s.create(t, clone, "ubuntu-24.04", "spec", "sourceVMRef", "name") // A template of the cluster by which a clone without providerRef is made.
+	s.create(t, clone, "ubuntu-24.04", "spec", "sourceVMRef", "name") // A template of the cluster that is used for a clone without providerRef.
 	cluster := s.ownCertificates(t, migration)
 
 	vms := []*unstructured.Unstructured{placed, clone}
@@ -70,7 +70,7 @@ func (s *suite) testOthers(t *testing.T, migration *simulator.Simulator) {
 	s.untilGone(t, all)
 }
 
-// inDefault has objects without a namespace in that of kubectl.
+// inDefault sets the namespace of kubectl in objects without one.
 func inDefault(objs []*unstructured.Unstructured) []*unstructured.Unstructured {
 	for _, obj := range objs {
 		obj.SetNamespace("default")
@@ -78,7 +78,7 @@ func inDefault(objs []*unstructured.Unstructured) []*unstructured.Unstructured {
 	return objs
 }
 
-// statusOf is a value of an object's status, empty if there is none.
+// statusOf returns a value of an object's status, or an empty string if there is none.
 func statusOf(obj *unstructured.Unstructured, field string) string {
 	value, found, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", field)
 	if !found {
@@ -87,7 +87,7 @@ func statusOf(obj *unstructured.Unstructured, field string) string {
 	return fmt.Sprint(value)
 }
 
-// checkPlaced sees that the VM is on a node of the policy, with its interfaces and addresses.
+// checkPlaced checks that the VM is on a node of the policy, with its interfaces and addresses.
 func (s *suite) checkPlaced(t *testing.T, placed *unstructured.Unstructured, migration *simulator.Simulator) {
 	t.Helper()
 	node := statusOf(placed, "node")
@@ -111,7 +111,7 @@ func (s *suite) checkPlaced(t *testing.T, placed *unstructured.Unstructured, mig
 	}
 }
 
-// ownCertificates applies the ProxmoxCluster with certificates that are some: one for the client, and that of a proxy which lets in this client alone.
+// ownCertificates applies the ProxmoxCluster with valid certificates: one for the client, and that of a proxy which accepts only this client.
 func (s *suite) ownCertificates(t *testing.T, sim *simulator.Simulator) *unstructured.Unstructured {
 	t.Helper()
 	connection, err := sim.Connection()
@@ -138,7 +138,7 @@ func (s *suite) ownCertificates(t *testing.T, sim *simulator.Simulator) *unstruc
 	return cluster
 }
 
-// clientCertificate is one that signs itself, with its key, in PEM.
+// clientCertificate returns a self-signed certificate with its key, in PEM.
 func clientCertificate(t *testing.T) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -160,12 +160,12 @@ func clientCertificate(t *testing.T) (certificate, key string) {
 	return encode("CERTIFICATE", der), encode("PRIVATE KEY", secret)
 }
 
-// encode encodes in PEM.
+// encode encodes data in PEM.
 func encode(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-// guarded returns a proxy before a simulator, as one may stand before Proxmox VE, that lets in clients with the certificate alone.
+// guarded returns a proxy for a simulator, like one in front of Proxmox VE, that accepts only clients with the certificate.
 func guarded(t *testing.T, sim *simulator.Simulator, authority, certificate string) *httptest.Server {
 	t.Helper()
 	behind, err := url.Parse(sim.URL())

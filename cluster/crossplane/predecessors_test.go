@@ -23,14 +23,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What another operator has left: a definition with the scope of ours and an object of it, and a definition with another scope.
+// The objects of another operator: a definition with the scope of ours and an object of it, and a definition with another scope.
 const (
 	oldMachines, oldClasses = "machines.vitistack.io", "vmclasses.infra.virtrigaud.io"
 	oldMachine              = "kept-from-before"
 	xrdKind                 = "compositeresourcedefinitions.apiextensions.crossplane.io"
 )
 
-// testPredecessors has definitions of other operators, and an object of one, be there before the Configuration is.
+// testPredecessors creates definitions of other operators, and an object of one, before the Configuration is installed.
 func (s *suite) testPredecessors(t *testing.T) {
 	for _, d := range []struct{ group, version, kind, plural string }{
 		{"vitistack.io", "v1alpha1", "Machine", "machines"}, {"infra.virtrigaud.io", "v1beta1", "VMClass", "vmclasses"},
@@ -54,7 +54,7 @@ func (s *suite) testPredecessors(t *testing.T) {
 	}
 }
 
-// predecessor is the object of the other operator, with a finalizer of that one.
+// predecessor returns the object of the other operator, with that operator's finalizer.
 func (s *suite) predecessor() *unstructured.Unstructured {
 	obj := object("vitistack.io/v1alpha1", "Machine", oldMachine)
 	obj.SetNamespace("default")
@@ -63,9 +63,9 @@ func (s *suite) predecessor() *unstructured.Unstructured {
 	return obj
 }
 
-// checkPredecessors sees that the Configuration takes over the definition with its scope and makes nothing of the object, and that it does not take
-// over the other one. Then it does what the document says: the finalizers go, then the object, and a definition that is in the way, whose scope
-// Crossplane may remember until it starts again.
+// checkPredecessors checks that the Configuration takes over the definition with its scope and creates nothing for the object, and that it does not
+// take over the other one. Then it follows the document: it removes the finalizers, then the object, and a definition that conflicts, whose scope
+// Crossplane may remember until it restarts.
 func (s *suite) checkPredecessors(t *testing.T) {
 	t.Helper()
 	s.untilTrue(t, []*unstructured.Unstructured{object("apiextensions.crossplane.io/v1", "CompositeResourceDefinition", oldMachines)}, "Established")
@@ -92,7 +92,7 @@ func (s *suite) checkPredecessors(t *testing.T) {
 	s.reconcileNow(t, xrdKind, oldClasses)
 }
 
-// reconcileNow has Crossplane look at an object, which it otherwise does later and later after errors.
+// reconcileNow makes Crossplane reconcile an object, which it otherwise does at increasing intervals after errors.
 func (s *suite) reconcileNow(t *testing.T, definition, name string) {
 	t.Helper()
 	s.kubectl(t, "annotate", "--overwrite", definition, name, "crossplane.io/reconcile-requested-at=now", "--namespace=default")

@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-// How long a test waits for what takes Crossplane and the provider seconds, where many others compute; the second is for kubectl.
+// Limits of the waits for what takes Crossplane and the provider seconds, even on a busy machine. The second one is for kubectl.
 const (
 	maxWait  = 4 * time.Minute
 	patience = "--timeout=4m"
@@ -44,15 +44,15 @@ const (
 type suite struct {
 	*stack.Stack
 
-	// activation says that kinds are served once they are activated, as Crossplane 2 does.
+	// activation is true if kinds are served once they are activated, as in Crossplane 2.
 	activation bool
 
 	ctx context.Context //nolint:containedctx // It ends when the run does, and every wait with it.
-	// initial are the simulated cluster's VMs before anything is done.
+	// initial are the simulated cluster's VMs at the start.
 	initial []string
 }
 
-// start runs a Crossplane in a folder of its own.
+// start runs a Crossplane in a separate folder.
 func start(t *testing.T, name string, core func(repository.Repository) stack.Core) *suite {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -87,7 +87,7 @@ func start(t *testing.T, name string, core func(repository.Repository) stack.Cor
 	return all
 }
 
-// keepLogs moves the logs of a test that failed to where they outlive it.
+// keepLogs moves the logs of a failed test to a folder where they are kept.
 func keepLogs(t *testing.T, dir string) {
 	t.Helper()
 	logs, _ := filepath.Glob(filepath.Join(dir, "*.log"))
@@ -98,7 +98,7 @@ func keepLogs(t *testing.T, dir string) {
 	}
 }
 
-// until waits until missing says that nothing is missing any more.
+// until waits until missing returns an empty string.
 func (s *suite) until(t *testing.T, missing func() string) {
 	t.Helper()
 	deadline := time.NewTimer(maxWait)
@@ -120,7 +120,7 @@ func (s *suite) until(t *testing.T, missing func() string) {
 	}
 }
 
-// logs are the last lines of every Pod.
+// logs returns the last lines of every Pod.
 func (s *suite) logs() string {
 	files, _ := filepath.Glob(filepath.Join(s.Dir, "*-*.log"))
 	var text strings.Builder
@@ -130,7 +130,7 @@ func (s *suite) logs() string {
 	return text.String()
 }
 
-// kubectl runs kubectl and returns what it wrote.
+// kubectl runs kubectl and returns its output.
 func (s *suite) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	output, err := s.RunKubectl(s.ctx, args...)
@@ -140,7 +140,7 @@ func (s *suite) kubectl(t *testing.T, args ...string) string {
 	return output
 }
 
-// apply applies a manifest of the checkout, or all of a folder, and returns its objects.
+// apply applies a manifest of the checkout, or all in a folder, and returns its objects.
 func (s *suite) apply(t *testing.T, path string) []*unstructured.Unstructured {
 	t.Helper()
 	objs := read(t, path)
@@ -173,7 +173,7 @@ func (s *suite) untilTrue(t *testing.T, objs []*unstructured.Unstructured, condi
 	}
 }
 
-// lacks says what an object, which it reads again, lacks.
+// lacks reads an object again and returns what it lacks.
 func (s *suite) lacks(obj *unstructured.Unstructured, conditions []string) string {
 	if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 		return err.Error()
@@ -196,7 +196,7 @@ func holds(conditions []any, wanted string) bool {
 	return false
 }
 
-// podLog is all that a container has logged, nothing if it has never started.
+// podLog returns all that a container has logged, or nothing if it has never started.
 func (s *suite) podLog(name string) string {
 	text, err := os.ReadFile(filepath.Join(s.Dir, name+".log"))
 	if err != nil {

@@ -49,14 +49,14 @@ func (s *suite) testProtection(t *testing.T) {
 	s.untouched(t, before, last)
 }
 
-// testAccident uninstalls the package while there are Machines. Crossplane takes the definitions along and so marks all
-// Machines as deleted: their VMs stay as they are, and the Machines stay too, as a record of them. Then it goes the way that
-// docs/uninstalling.md tells, after which the package is back and manages the same VMs.
+// testAccident uninstalls the package while there are Machines. Crossplane deletes the definitions and so marks all Machines as deleted: their VMs are
+// kept unchanged, and so are the Machines, as a record of them. Then it follows docs/uninstalling.md, after which the package is restored and manages
+// the same VMs.
 func (s *suite) testAccident(t *testing.T) {
 	machines := read(t, "examples/quickstart")
 	before, last := s.vms(t), s.lastRequest(t)
 	if s.activation {
-		// Crossplane 1 would make the definition again, over what is left of the old one.
+		// Crossplane 1 would create the definition again over what is left of the old one.
 		s.loseDefinition(t, machines[0])
 	}
 	s.kubectl(t, "delete", patience, "provider.pkg.crossplane.io/"+release)
@@ -88,7 +88,7 @@ func (s *suite) testAccident(t *testing.T) {
 	s.untouched(t, before, last)
 }
 
-// testDefinitions lets the provider read definitions, which Crossplane 1 does not by itself, and sees that it does.
+// testDefinitions lets the provider read definitions, which Crossplane 1 does not permit by itself, and checks that it does.
 func (s *suite) testDefinitions(t *testing.T) {
 	const without = "Not permitted to watch CustomResourceDefinitions"
 	if !strings.Contains(s.providerLog(t), without) {
@@ -97,7 +97,7 @@ func (s *suite) testDefinitions(t *testing.T) {
 	s.apply(t, "examples/crossplane/definitions.yaml")
 	s.install(t, newer)
 	s.untilTrue(t, read(t, "examples/quickstart"), "Ready", "Synced")
-	// The Machines are Ready still from before: wait until the new process has got past the question.
+	// The Machines are still Ready from before: wait until the new process has checked the definitions.
 	s.until(t, func() string {
 		log := s.providerLog(t)
 		start := strings.LastIndex(log, `"version":"`+newer+`"`)
@@ -108,8 +108,8 @@ func (s *suite) testDefinitions(t *testing.T) {
 	})
 }
 
-// loseDefinition deletes the definition of a Machine while the provider runs, as it does for some seconds when a package is
-// uninstalled in a busy cluster, and waits until the provider has said that it keeps the VM.
+// loseDefinition deletes the definition of a Machine while the provider runs, as it does for some seconds when a package is uninstalled in a busy
+// cluster, and waits until the provider reports that it keeps the VM.
 func (s *suite) loseDefinition(t *testing.T, m *unstructured.Unstructured) {
 	t.Helper()
 	s.kubectl(t, "delete", "--wait=false", "customresourcedefinition/machines."+m.GroupVersionKind().Group)
@@ -134,7 +134,7 @@ func indexOf(objs []*unstructured.Unstructured, obj *unstructured.Unstructured) 
 	return -1
 }
 
-// isRecord says what a Machine lacks that waits for its deletion and tells its VM.
+// isRecord returns what a Machine lacks that waits for its deletion and identifies its VM.
 func (s *suite) isRecord(m *unstructured.Unstructured) string {
 	if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(m), m); err != nil {
 		return err.Error()
@@ -145,12 +145,12 @@ func (s *suite) isRecord(m *unstructured.Unstructured) string {
 	return ""
 }
 
-// letGo takes the finalizers away from all objects of a kind.
+// letGo removes the finalizers from all objects of a kind.
 func (s *suite) letGo(t *testing.T, kind string) {
 	t.Helper()
 	output, err := s.RunKubectl(s.ctx, "get", kind, "--all-namespaces", "--output=json")
 	if err != nil && strings.Contains(output, "doesn't have a resource type") {
-		return // Nothing of this kind held its definition back.
+		return // No object of this kind delayed the deletion of its definition.
 	}
 	var list unstructured.UnstructuredList
 	if err := errors.Join(err, json.Unmarshal([]byte(output), &list)); err != nil {
@@ -165,7 +165,7 @@ func (s *suite) letGo(t *testing.T, kind string) {
 	}
 }
 
-// isForgotten says what is left of the package.
+// isForgotten returns what is left of the package.
 func (s *suite) isForgotten() string {
 	kinds := "customresourcedefinitions,providerrevisions,deployments,serviceaccounts,clusterroles,clusterrolebindings"
 	if s.activation {
@@ -184,7 +184,7 @@ func (s *suite) isForgotten() string {
 	return strings.Join(left, "\n")
 }
 
-// testUninstall goes the usual way: the Machines first, whose VMs go, then the package. Nothing is left.
+// testUninstall uninstalls the usual way: it deletes the Machines with their VMs, then the package. Nothing is left.
 func (s *suite) testUninstall(t *testing.T) {
 	s.kubectl(t, "delete", patience, "-f", "examples/quickstart")
 	s.untilVMs(t, s.initial)
@@ -202,7 +202,7 @@ func (s *suite) testUninstall(t *testing.T) {
 	s.until(t, s.isForgotten)
 }
 
-// takeRights takes away what the examples let the provider do.
+// takeRights removes the permissions that the examples grant the provider.
 func (s *suite) takeRights(t *testing.T) {
 	t.Helper()
 	args := []string{"delete", "--ignore-not-found"}

@@ -26,8 +26,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// testUpgrade replaces the package by a newer one, and goes back. Each time the program of that package takes over all
-// Machines, and changes nothing in the cluster.
+// testUpgrade replaces the package by a newer one, and then by the former one. Each time the program of that package takes over all Machines, and
+// changes nothing in the cluster.
 func (s *suite) testUpgrade(t *testing.T) {
 	machines := read(t, "examples/quickstart")
 	before, last := s.vms(t), s.lastRequest(t)
@@ -43,7 +43,8 @@ func (s *suite) testUpgrade(t *testing.T) {
 	s.untouched(t, before, last)
 }
 
-// logsOf are what the providers of a version have logged, by their revisions. Crossplane 2.4 makes a new one for a version that comes back.
+// logsOf returns the logs of the providers of a version, by their revisions. Crossplane 2.4 creates a new revision for a version that is installed
+// again.
 func (s *suite) logsOf(version string) map[string]string {
 	all := map[string]string{}
 	for _, r := range s.revisions() {
@@ -55,7 +56,7 @@ func (s *suite) logsOf(version string) map[string]string {
 	return all
 }
 
-// loggedSince is what the logs have got since they were read.
+// loggedSince returns what was added to the logs since they were read.
 func loggedSince(known, now map[string]string) string {
 	var since strings.Builder
 	for name, log := range now {
@@ -64,7 +65,7 @@ func loggedSince(known, now map[string]string) string {
 	return since.String()
 }
 
-// lookedAt says what is missing in a log of the provider that has started as a version and found a Machine as it should be.
+// lookedAt returns what is missing in a log of a provider that has started with a version and found a Machine as desired.
 func lookedAt(log, version, name string) string {
 	if !strings.Contains(log, fmt.Sprintf("%q:%q", "version", version)) {
 		return fmt.Sprintf("version %s has not started", version)
@@ -77,7 +78,7 @@ func lookedAt(log, version, name string) string {
 	return fmt.Sprintf("version %s has not looked at Machine %q", version, name)
 }
 
-// lastRequest is the number of the last request that the simulated cluster has got.
+// lastRequest returns the number of the last request to the simulated cluster.
 func (s *suite) lastRequest(t *testing.T) int {
 	t.Helper()
 	last, err := s.Simulator.LastRequest(s.ctx)
@@ -87,7 +88,7 @@ func (s *suite) lastRequest(t *testing.T) int {
 	return last
 }
 
-// untouched fails if the cluster's VMs are not what they were before, or if anything was written since a request.
+// untouched fails if the cluster's VMs have changed, or if anything was written since a request.
 func (s *suite) untouched(t *testing.T, before map[string]string, last int) {
 	t.Helper()
 	if diff := cmp.Diff(before, s.vms(t)); diff != "" {

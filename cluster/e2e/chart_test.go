@@ -36,13 +36,13 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/controlplane"
 )
 
-// What the chart's release is called; its Deployment and its ServiceAccount are, too.
+// The name of the chart's release, which is also that of its Deployment and its ServiceAccount.
 const (
 	release          = "provider-proxmox"
 	releaseNamespace = "proxmox-system"
 )
 
-// installChart installs the chart as docs/installation.md does it without Crossplane: definitions, rights and Deployment.
+// installChart installs the chart without Crossplane, as in docs/installation.md: definitions, permissions and Deployment.
 func (s *suite) installChart() error {
 	err := s.helm("install", release, checkout.Resolve("cluster/charts/"+release),
 		"--namespace", releaseNamespace, "--create-namespace", "--set", "provider.logLevel=debug")
@@ -92,8 +92,8 @@ func (s *suite) deployed() ([]string, string, error) {
 	return d.Spec.Template.Spec.Containers[0].Args, path, err
 }
 
-// testRights sees that what the chart permits the provider is all that it has asked for in the whole run, and what it asks for
-// when one of several replicas leads and when tenants have quotas.
+// testRights checks that the chart's permissions for the provider include all that it has requested in the whole run, and what it requests when one of
+// several replicas is the leader and when tenants have quotas.
 func (s *suite) testRights(t *testing.T) {
 	denials, err := controlplane.Denials(s.Dir, releaseNamespace, release)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *suite) testRights(t *testing.T) {
 	}
 	for _, verb := range []string{"get", "list", "watch"} {
 		account := fmt.Sprintf("--as=system:serviceaccount:%s:%s", releaseNamespace, release)
-		if got := s.kubectl(t, "auth", "can-i", verb, "namespaces", account); !strings.HasSuffix(strings.TrimSpace(got), "yes") { // After a warning.
+		if got := s.kubectl(t, "auth", "can-i", verb, "namespaces", account); !strings.HasSuffix(strings.TrimSpace(got), "yes") { // It may follow a warning.
 			t.Errorf("the provider may not %s the labels of namespaces that select tenants: %s", verb, got)
 		}
 	}

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// documents are the files whose commands and links are checked, relative to the top of the checkout.
+// documents returns the files whose commands and links are checked, relative to the top of the checkout.
 func documents(t *testing.T) []string {
 	t.Helper()
 	found := []string{"README.md"}
@@ -57,8 +57,8 @@ func content(t *testing.T, document string) string {
 	return string(text)
 }
 
-// A block is a fenced block that is marked e2e: of sh, which is run; of yaml, which is applied; or of console,
-// whose command comes to print what the block shows.
+// A block is a fenced block that is marked e2e: of sh, which is run; of yaml, which is applied; or of console, whose command must finally print what
+// the block shows.
 type block struct {
 	language, text string
 }
@@ -106,7 +106,7 @@ func (s *suite) testDocuments(t *testing.T) {
 	}
 }
 
-// do does what a block shows. Should it say how some real cluster is reached, the simulator is put back.
+// do runs a block. If the block configures how to reach a real cluster, the simulator is restored afterwards.
 func (s *suite) do(t *testing.T, b block) {
 	t.Helper()
 	t.Logf("%s:\n%s", b.language, b.text)
@@ -129,7 +129,7 @@ func (s *suite) do(t *testing.T, b block) {
 	}
 }
 
-// compare runs the command of a console block until it prints what stands below it.
+// compare runs the command of a console block until it prints what the block shows.
 func (s *suite) compare(t *testing.T, text string) {
 	t.Helper()
 	command, want, _ := strings.Cut(strings.TrimPrefix(text, "$ "), "\n")
@@ -143,8 +143,8 @@ func (s *suite) compare(t *testing.T, text string) {
 	})
 }
 
-// shape is what is alike whenever a command succeeds: its words, those with digits in them, such as
-// addresses and ages, as #, and no more blanks than one.
+// shape returns the parts of an output that are the same whenever a command succeeds: its words, with # for those that contain digits, such as
+// addresses and ages, and with single blanks.
 func shape(output string) string {
 	var lines []string
 	for line := range strings.Lines(strings.TrimSpace(output)) {
@@ -159,7 +159,7 @@ func shape(output string) string {
 	return strings.Join(lines, "\n")
 }
 
-// bash runs a script as a reader would who has a shell at the top of the checkout.
+// bash runs a script in a shell at the top of the checkout, like a reader.
 func (s *suite) bash(script, input string) (string, error) {
 	cmd := exec.CommandContext(s.ctx, "bash", "-euo", "pipefail", "-c", script)
 	cmd.Dir = checkout.Root()
@@ -173,7 +173,7 @@ func (s *suite) bash(script, input string) (string, error) {
 	return string(output), err
 }
 
-// deleteAll deletes all Machines and waits until they are gone.
+// deleteAll deletes all Machines and waits until they no longer exist.
 func (s *suite) deleteAll(t *testing.T) {
 	t.Helper()
 	machines, err := machine.List(s.ctx, s.Kube.Config())
@@ -188,7 +188,7 @@ func (s *suite) deleteAll(t *testing.T) {
 	s.untilGone(t, keys)
 }
 
-// TestMarks finds commands that nobody has decided about: what stands in a document is run, or marked as not run.
+// TestMarks finds undecided commands: each command in a document is run, or marked as not run.
 func TestMarks(t *testing.T) {
 	for _, document := range documents(t) {
 		for _, finding := range undecided(content(t, document)) {
@@ -213,7 +213,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// undecided returns what is wrong with the blocks of a document: fences without a language, commands without a mark, and blocks without a fence.
+// undecided returns the errors about the blocks of a document: fences without a language, commands without a mark, and blocks without a fence.
 func undecided(text string) []string {
 	fence := regexp.MustCompile("^ *```(\\S*) *(.*)$")
 	item := regexp.MustCompile(`^(?:[-*]|\d+\.) `)
@@ -241,7 +241,7 @@ func undecided(text string) []string {
 	return found
 }
 
-// ofFence returns what is wrong with a fence.
+// ofFence returns the error about a fence.
 func ofFence(language, mark string) string {
 	commands, marks := []string{"sh", "bash", "shell", "console"}, []string{"e2e", "manual"}
 	switch {
@@ -253,7 +253,7 @@ func ofFence(language, mark string) string {
 	return ""
 }
 
-// TestLinks looks for what the documents link to in this checkout.
+// TestLinks checks that the targets of the documents' links exist in this checkout.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#\s]+)`)
 	checked := 0
@@ -273,7 +273,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestMakeTargets looks for the targets that the documents name.
+// TestMakeTargets checks that the make targets that the documents name exist.
 func TestMakeTargets(t *testing.T) {
 	named := regexp.MustCompile("(?m)(?:^|`)make ([a-z][a-z0-9-]*)")
 	defined := regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)

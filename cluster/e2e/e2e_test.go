@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package e2e tests the built programs as a user meets them: the provider's process against a Kubernetes API
-// and a simulated Proxmox VE, the examples and the documents' commands with kubectl.
+// Package e2e tests the built programs as users run them: the provider's process against a Kubernetes API and a simulated Proxmox VE, the examples and
+// the documents' commands with kubectl.
 package e2e
 
 import (
@@ -29,8 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
-// What TestMain hands to the tests: a context that ends when the run is interrupted, the folder that the run
-// writes into, and the checkout.
+// Set by TestMain: a context that ends when the run is interrupted, the folder for the files of the run, and the checkout.
 var (
 	runContext context.Context       //nolint:gochecknoglobals // Nothing else reaches tests from TestMain.
 	runDir     string                //nolint:gochecknoglobals // See above.
@@ -53,8 +52,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// TestEndToEnd goes through the examples, with what reads their state. All steps share one control plane, and the last ones look at what the others
-// left behind.
+// TestEndToEnd tests the examples, and tools that read their state. All steps share one control plane, and the last ones check what the others left
+// behind.
 //
 //nolint:tparallel // Its steps are in order, beside other tests.
 func TestEndToEnd(t *testing.T) {
@@ -73,7 +72,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("Rights", s.testRights)
 }
 
-// TestCommandsAndFaults goes through the commands of the documents and through what may happen to the provider, as TestEndToEnd does.
+// TestCommandsAndFaults tests the commands of the documents and faults of the provider, in the same way as TestEndToEnd.
 //
 //nolint:tparallel // See above.
 func TestCommandsAndFaults(t *testing.T) {

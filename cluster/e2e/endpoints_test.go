@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
-// testEndpoints asks the provider what a cluster's monitoring asks.
+// testEndpoints reads the endpoints of the provider that a cluster's monitoring reads.
 func (s *suite) testEndpoints(t *testing.T) {
 	probes, metrics := variable(t, s.spec, "HEALTH_PROBE_BIND_ADDRESS"), variable(t, s.spec, "METRICS_BIND_ADDRESS")
 	s.fetch(t, "http://"+probes+"/healthz")
@@ -50,7 +50,7 @@ func (s *suite) testEndpoints(t *testing.T) {
 	}
 }
 
-// variable is the value of a variable of a provider's environment.
+// variable returns the value of a variable of a provider's environment.
 func variable(t *testing.T, of process.Spec, name string) string {
 	t.Helper()
 	for _, e := range of.Env {

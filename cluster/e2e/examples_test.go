@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// placeholder is the endpoint of the examples, which the tests replace as a reader would.
+// placeholder is the endpoint of the examples, which the tests replace like a reader.
 const placeholder = "https://pve1.example.com:8006"
 
 func examples(folder string) string { return filepath.Join(checkout.Root(), "examples", folder) }
@@ -49,7 +49,7 @@ func read(t *testing.T, folder string) []*unstructured.Unstructured {
 	return objs
 }
 
-// testProviderExamples applies the configurations as they are, then gives them the simulator's address and token.
+// testProviderExamples applies the configurations unchanged, then sets the simulator's address and token.
 func (s *suite) testProviderExamples(t *testing.T) {
 	s.kubectl(t, "apply", "-f", "examples/provider/")
 	for _, obj := range read(t, "provider") {
@@ -66,7 +66,7 @@ func (s *suite) testProviderExamples(t *testing.T) {
 	s.setToken(t, s.connection.Credentials.TokenSecret)
 }
 
-// redirect has a configuration lead to the simulator.
+// redirect sets the endpoint of a configuration to the simulator.
 func (s *suite) redirect(t *testing.T, obj *unstructured.Unstructured) {
 	t.Helper()
 	s.merge(t, obj, map[string]any{"spec": map[string]any{
@@ -75,8 +75,8 @@ func (s *suite) redirect(t *testing.T, obj *unstructured.Unstructured) {
 	}})
 }
 
-// testExamples applies every example, waits until all it makes is ready, and deletes it. What clusters and nodes allow
-// comes after the Machines of its folder, which it would keep from their places.
+// testExamples applies every example, waits until all its resources are ready, and deletes it. Examples that limit clusters and nodes are applied after
+// the Machines of their folder, whose placement they would prevent.
 func (s *suite) testExamples(t *testing.T) {
 	for _, folder := range []string{"cluster", "namespaced", "quickstart"} {
 		t.Run(folder, func(t *testing.T) {
@@ -116,7 +116,7 @@ func (s *suite) testMachineExamples(t *testing.T, folder string) {
 	s.holdings(t).sameAs(t, before)
 }
 
-// testCopyExamples applies Snapshots, policies of them, and Backups, with their Machines and those that are made from them.
+// testCopyExamples applies Snapshots, policies for them, and Backups, with their Machines and the Machines that are created from them.
 func (s *suite) testCopyExamples(t *testing.T, folder string) {
 	t.Helper()
 	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool { return slices.ContainsFunc(read, isCopy) })
@@ -156,18 +156,18 @@ func (s *suite) testOtherExamples(t *testing.T, folder string) {
 
 func isMachine(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Machine" }
 
-// isRestored reports whether an object is made from a backup.
+// isRestored reports whether an object is created from a backup.
 func isRestored(obj *unstructured.Unstructured) bool {
 	_, has, _ := unstructured.NestedFieldNoCopy(obj.Object, "spec", "forProvider", "restore")
 	return has
 }
 
-// isCopy reports whether an object is a copy of a Machine, or makes some.
+// isCopy reports whether an object is a copy of a Machine, or creates some.
 func isCopy(obj *unstructured.Unstructured) bool {
 	return slices.Contains([]string{"Snapshot", "SnapshotPolicy", "Backup"}, obj.GetKind())
 }
 
-// isPart reports whether an object is a network of a node or a disk, which may have a Machine beside it.
+// isPart reports whether an object is a network of a node or a disk. Its file may also have a Machine.
 func isPart(obj *unstructured.Unstructured) bool {
 	return slices.Contains([]string{"NodeNetwork", "Volume"}, obj.GetKind())
 }
@@ -177,7 +177,7 @@ func isOfDownload(read []*unstructured.Unstructured) bool {
 	return slices.ContainsFunc(read, isDownload)
 }
 
-// isDownload reports whether an object is an Image of a server on the internet, for which the tests have a mirror, or a Machine of such an Image.
+// isDownload reports whether an object is an Image from a server on the internet, which the tests replace by a mirror, or a Machine with such an Image.
 func isDownload(obj *unstructured.Unstructured) bool {
 	for _, field := range [][]string{{"source", "url"}, {"source", "oci"}, {"image", "url"}, {"image", "ref"}, {"templateRef"}} {
 		if _, has, _ := unstructured.NestedFieldNoCopy(obj.Object, append([]string{"spec", "forProvider"}, field...)...); has {
@@ -187,10 +187,10 @@ func isDownload(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// isPlain reports whether an object is one of Kubernetes itself, such as a Secret that a Machine refers to. It is applied with its file.
+// isPlain reports whether an object is of Kubernetes itself, such as a Secret that a Machine refers to. It is applied with its file.
 func isPlain(obj *unstructured.Unstructured) bool { return obj.GetAPIVersion() == "v1" }
 
-// some returns the managed resources of those files of a folder of examples that are wanted, and kubectl's arguments for these files.
+// some returns the managed resources of the selected files of a folder of examples, and kubectl's arguments for these files.
 func some(t *testing.T, folder string, wanted func([]*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(examples(folder), "*.yaml"))
@@ -211,8 +211,7 @@ func some(t *testing.T, folder string, wanted func([]*unstructured.Unstructured)
 	return objs, files
 }
 
-// checkExample checks that a Machine of the examples is a VM, the one that its status tells, and that its
-// connection details are written if it asks for them.
+// checkExample checks that a Machine of the examples has the VM that its status shows, and that its connection details are written if it requests them.
 func (s *suite) checkExample(t *testing.T, obj *unstructured.Unstructured, now holdings) {
 	t.Helper()
 	m := s.machine(machine.KeyOf(obj))
@@ -231,7 +230,7 @@ func (s *suite) checkExample(t *testing.T, obj *unstructured.Unstructured, now h
 	}
 }
 
-// untilReady waits until objects that are no Machines are ready.
+// untilReady waits until objects other than Machines are ready.
 func (s *suite) untilReady(t *testing.T, objs []*unstructured.Unstructured) {
 	t.Helper()
 	for _, obj := range objs {
@@ -250,7 +249,7 @@ func (s *suite) untilReady(t *testing.T, objs []*unstructured.Unstructured) {
 	}
 }
 
-// unprotect sees that a protected VM is not removed, then takes its protection away.
+// unprotect checks that a protected VM is not removed, then removes its protection.
 func (s *suite) unprotect(t *testing.T, obj *unstructured.Unstructured) {
 	t.Helper()
 	if protected, _, _ := unstructured.NestedBool(obj.Object, "spec", "forProvider", "protection"); !protected {

@@ -41,23 +41,23 @@ import (
 )
 
 const (
-	// healthPolls is the time of two looks of kustomize-controller at what it waits for.
+	// healthPolls is the time in which kustomize-controller checks the health of its objects twice.
 	healthPolls = 10 * time.Second
 
-	// paused keeps the provider from a Machine.
+	// paused makes the provider ignore a Machine.
 	paused = "crossplane.io/paused"
 )
 
-// What a Kustomization says by its condition Ready: its status and its reason.
+// The condition Ready of a Kustomization: its status and its reason.
 const (
 	applied   = "True ReconciliationSucceeded"
 	unhealthy = "False HealthCheckFailed"
 
-	// checking stands for Unknown while it waits until all that it has applied is healthy.
+	// checking stands for Unknown while the Kustomization waits until all that it has applied is healthy.
 	checking = "Unknown, and its health is checked"
 )
 
-// testFlux has Flux's kustomize-controller apply Machines from a repository, by the Kustomization of the example.
+// testFlux lets Flux's kustomize-controller apply Machines from a repository, with the Kustomization of the example.
 func (s *suite) testFlux(t *testing.T) {
 	if err := flux.Start(s.ctx, s.Environment); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func (s *suite) testFlux(t *testing.T) {
 	s.holdings(t).sameAs(t, before)
 }
 
-// fluxCreates sees that the Kustomization is ready once all Machines are, and not before.
+// fluxCreates checks that the Kustomization is ready once all Machines are, and not before.
 func (s *suite) fluxCreates(t *testing.T, source *fluxSource, stays, goes *unstructured.Unstructured) {
 	t.Helper()
 	waits := stays.DeepCopy()
@@ -98,7 +98,7 @@ func (s *suite) fluxCreates(t *testing.T, source *fluxSource, stays, goes *unstr
 	}
 }
 
-// fluxWaitsForRestart sees that the Kustomization is not ready while an edit waits for a restart of a VM that runs.
+// fluxWaitsForRestart checks that the Kustomization is not ready while an edit waits for a restart of a running VM.
 func (s *suite) fluxWaitsForRestart(t *testing.T, source *fluxSource, stays, goes *unstructured.Unstructured) {
 	t.Helper()
 	set(t, stays, int64(4), "cpu", "cores")
@@ -117,7 +117,7 @@ func (s *suite) fluxWaitsForRestart(t *testing.T, source *fluxSource, stays, goe
 	source.until(t, applied)
 }
 
-// fluxFails sees that the Kustomization fails at once with a Machine that refuses an edit, although its VM runs, and recovers with the next edit.
+// fluxFails checks that the Kustomization fails at once if a Machine refuses an edit, although its VM runs, and recovers with the next edit.
 func (s *suite) fluxFails(t *testing.T, source *fluxSource, stays, goes *unstructured.Unstructured) {
 	t.Helper()
 	smaller := stays.DeepCopy()
@@ -131,7 +131,7 @@ func (s *suite) fluxFails(t *testing.T, source *fluxSource, stays, goes *unstruc
 	source.until(t, applied)
 }
 
-// fluxPrunes sees that a Machine goes with its VM once the repository does not have it any more, and the others with the Kustomization.
+// fluxPrunes checks that a Machine is deleted with its VM once the repository does not have it any more, and the others with the Kustomization.
 func (s *suite) fluxPrunes(t *testing.T, source *fluxSource, stays, goes *unstructured.Unstructured) {
 	t.Helper()
 	stay, gone := []machine.Key{machine.KeyOf(stays)}, []machine.Key{machine.KeyOf(goes)}
@@ -151,7 +151,7 @@ func set(t *testing.T, m *unstructured.Unstructured, value any, at ...string) {
 	}
 }
 
-// condition is the status of a condition of an object.
+// condition returns the status of a condition of an object.
 func (s *suite) condition(t *testing.T, obj *unstructured.Unstructured, name string) string {
 	t.Helper()
 	now := obj.DeepCopy()
@@ -174,7 +174,8 @@ func conditionOf(obj *unstructured.Unstructured, name string) (is, reason string
 	return is, reason
 }
 
-// A fluxSource is the source of a Kustomization as source-controller leaves it once it has fetched a commit. It serves the archives of all commits.
+// A fluxSource is the source of a Kustomization in the state in which source-controller leaves it after it has fetched a commit. It serves the archives
+// of all commits.
 type fluxSource struct {
 	*suite
 
@@ -207,7 +208,7 @@ func (s *suite) newFluxSource(t *testing.T, kustomization *unstructured.Unstruct
 	return source
 }
 
-// commit replaces all that the source has by objects, in the folder that the Kustomization applies.
+// commit replaces the content of the source by objects, in the folder that the Kustomization applies.
 func (f *fluxSource) commit(t *testing.T, objs ...*unstructured.Unstructured) {
 	t.Helper()
 	folder, _, _ := unstructured.NestedString(f.kustomization.Object, "spec", "path")
@@ -242,7 +243,7 @@ func (f *fluxSource) changeStatus(t *testing.T, status map[string]any) {
 		"--subresource=status", "--type=merge", "--patch", string(patch))
 }
 
-// archiveOf returns objects as files of a folder, as source-controller packs them.
+// archiveOf returns an archive of objects as files of a folder, in the format of source-controller.
 func archiveOf(t *testing.T, folder string, objs []*unstructured.Unstructured) []byte {
 	t.Helper()
 	var archive bytes.Buffer
@@ -270,7 +271,7 @@ func archiveOf(t *testing.T, folder string, objs []*unstructured.Unstructured) [
 	return archive.Bytes()
 }
 
-// says returns what the Kustomization says of the commit: its condition Ready, with more of it if it is about another one.
+// says returns the condition Ready of the Kustomization for the commit, with details if it is about another commit.
 func (f *fluxSource) says(t *testing.T) string {
 	t.Helper()
 	now := f.kustomization.DeepCopy()
@@ -287,7 +288,7 @@ func (f *fluxSource) says(t *testing.T) string {
 	return is + " " + reason
 }
 
-// until waits until the Kustomization says something of the commit.
+// until waits until the Kustomization reports something for the commit.
 func (f *fluxSource) until(t *testing.T, want string) {
 	t.Helper()
 	f.suite.until(t, func() string {
@@ -298,7 +299,7 @@ func (f *fluxSource) until(t *testing.T, want string) {
 	})
 }
 
-// waits sees that the Kustomization has applied the commit and goes on to wait for the health of what it has applied.
+// waits checks that the Kustomization has applied the commit and still waits for the health of the applied objects.
 func (f *fluxSource) waits(t *testing.T) {
 	t.Helper()
 	f.until(t, checking)

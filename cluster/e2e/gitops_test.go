@@ -31,10 +31,10 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/gitops"
 )
 
-// healthCheck is the one that users give Argo CD.
+// healthCheck is the health check that users configure in Argo CD.
 const healthCheck = "gitops/argocd/resource_customizations/proxmox._vitistack.io/_/health.lua"
 
-// testGitOps follows a Machine, and a Volume, which has the conditions of kinds that are no VM, through their lives.
+// testGitOps follows the life cycles of a Machine, and of a Volume, which has the conditions of kinds that are not VMs.
 func (s *suite) testGitOps(t *testing.T) {
 	cases := map[string]struct{ spec, change map[string]any }{
 		"Machine": {map[string]any{"template": "ubuntu-24.04", "description": "first"}, map[string]any{"description": "second"}},
@@ -51,8 +51,8 @@ func (s *suite) testGitOps(t *testing.T) {
 	}
 }
 
-// followLife takes a resource through creation, a change, a failure and deletion as tools that wait for resources see it: at no time do they take
-// the status of another spec for that of this one.
+// followLife takes a resource through creation, a change, a failure and deletion, and checks that tools that wait for resources never take the status
+// of another spec for the status of this one.
 func (s *suite) followLife(t *testing.T, m *unstructured.Unstructured, change map[string]any) {
 	t.Helper()
 	if err := s.Kube.Create(s.ctx, m); err != nil {
@@ -99,7 +99,7 @@ func (s *suite) followLife(t *testing.T, m *unstructured.Unstructured, change ma
 	})
 }
 
-// edit changes some fields of a resource, which is what the API server answers then.
+// edit changes some fields of a resource, and updates it with the API server's response.
 func (s *suite) edit(t *testing.T, resource *unstructured.Unstructured, change map[string]any) {
 	t.Helper()
 	patch, err := json.Marshal(change)
@@ -111,7 +111,7 @@ func (s *suite) edit(t *testing.T, resource *unstructured.Unstructured, change m
 	}
 }
 
-// sees compares what kstatus and Argo CD conclude from the resource as it was read or written last.
+// sees compares what kstatus and Argo CD conclude from the resource as it was last read or written.
 func (s *suite) sees(t *testing.T, resource *unstructured.Unstructured, want status.Status, health string) {
 	t.Helper()
 	if is, shown := s.judge(t, resource); is != want || shown != health {

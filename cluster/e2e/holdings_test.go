@@ -27,16 +27,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Holdings are what the simulated cluster holds, as its API says it, by names such as "VM 100".
+// holdings are the objects of the simulated cluster according to its API, by names such as "VM 100".
 type holdings struct {
 	vms     map[string]string
 	volumes map[string]volume
 }
 
 type volume struct {
-	// VMID is that of the VM that the volume belongs to, 0 if it belongs to none.
+	// VMID of the VM that the volume belongs to, or 0 if it belongs to none.
 	VMID int64
-	// Text is all that the API says about it.
+	// Text is all that the API returns about it.
 	Text string
 }
 
@@ -60,7 +60,7 @@ func (s *suite) holdings(t *testing.T) holdings {
 	return h
 }
 
-// describe returns a VM's configuration byte for byte, with the changes that wait and its power state.
+// describe returns a VM's configuration byte for byte, with its pending changes and its power state.
 func (s *suite) describe(t *testing.T, node string, id int64) string {
 	t.Helper()
 	at := fmt.Sprintf("/nodes/%s/qemu/%d", node, id)
@@ -117,7 +117,7 @@ func (s *suite) get(t *testing.T, at string) json.RawMessage {
 	return answer.Data
 }
 
-// sameAs fails unless the cluster holds what it held before, byte for byte.
+// sameAs fails unless the cluster has exactly its former content, byte for byte.
 func (h holdings) sameAs(t *testing.T, before holdings) {
 	t.Helper()
 	if diff := cmp.Diff(before, h, cmp.AllowUnexported(holdings{})); diff != "" {
@@ -125,7 +125,7 @@ func (h holdings) sameAs(t *testing.T, before holdings) {
 	}
 }
 
-// keeps fails unless everything of before is still there, byte for byte.
+// keeps fails unless all of before still exists, byte for byte.
 func (h holdings) keeps(t *testing.T, before holdings) {
 	t.Helper()
 	still := holdings{vms: map[string]string{}, volumes: map[string]volume{}}

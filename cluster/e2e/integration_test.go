@@ -46,7 +46,8 @@ const (
 	testPool   = "tests"
 )
 
-// testerRights are what docs/TESTING.md grants, as a scenario has it. The first key of each section is followed by the addition.
+// testerRights returns the permissions that docs/TESTING.md grants, in the form of a scenario. The first key of each section is followed by the
+// addition.
 func testerRights() map[string]string {
 	return map[string]string{
 		"\npools:\n": "  - {id: " + testPool + "}\n",
@@ -60,7 +61,7 @@ func testerRights() map[string]string {
 	}
 }
 
-// testerPrivileges are those of docs/TESTING.md for the pool.
+// testerPrivileges returns the privileges in docs/TESTING.md for the pool.
 func testerPrivileges() []string {
 	content, err := os.ReadFile(filepath.Join(checkout.Root(), "docs", "TESTING.md"))
 	if err != nil {
@@ -73,8 +74,8 @@ func testerPrivileges() []string {
 	return strings.Fields(string(role[1]))
 }
 
-// TestIntegration runs the tests for a real server with the simulator: what they create is in their range and their pool, and nothing of
-// it is left, however they end.
+// TestIntegration runs the tests for a real server with the simulator, and checks that all they create is in their range and their pool, and that
+// nothing of it is left, however they end.
 func TestIntegration(t *testing.T) {
 	t.Parallel()
 	if len(testerPrivileges()) == 0 {
@@ -113,7 +114,7 @@ func testWhole(t *testing.T, program string) {
 	r.leavesNothing(t)
 }
 
-// testInterrupted presses Ctrl-C once there is a VM.
+// testInterrupted interrupts the tests with Ctrl-C once there is a VM.
 func testInterrupted(t *testing.T, program string) {
 	t.Helper()
 	r := newTester(t, program, "interrupted")
@@ -130,11 +131,11 @@ func testInterrupted(t *testing.T, program string) {
 	r.leavesNothing(t)
 }
 
-// testFailed has a test fail once there is a VM.
+// testFailed makes a test fail once there is a VM.
 func testFailed(t *testing.T, program string) {
 	t.Helper()
 	r := newTester(t, program, "failed", `task=qmstart exit="no more memory"`)
-	r.start(t, "9900-9949", "TestServer/Namespaced", 90*time.Second) // Enough for the failure, and for the removal, on a busy computer.
+	r.start(t, "9900-9949", "TestServer/Namespaced", 90*time.Second) // Enough for the failure and for the removal on a busy computer.
 	r.ends(t, 1)
 	if !strings.Contains(r.output.String(), "no more memory") {
 		t.Errorf("the tests do not tell why they failed:\n%s", r.output.String())
@@ -142,7 +143,7 @@ func testFailed(t *testing.T, program string) {
 	r.leavesNothing(t)
 }
 
-// testOccupied gives the tests a range with a guest in it: they end before they start anything or write anything.
+// testOccupied runs the tests with a range that contains a guest, and checks that they end before they start or write anything.
 func testOccupied(t *testing.T, program string) {
 	t.Helper()
 	r := newTester(t, program, "occupied")
@@ -165,7 +166,7 @@ func testOccupied(t *testing.T, program string) {
 // starting is in the output of tests that start something.
 const starting = "control plane: starting"
 
-// A tester runs the tests for a real server with a simulator of its own.
+// A tester runs the tests for a real server with a separate simulator.
 type tester struct {
 	ctx     context.Context //nolint:containedctx // It ends when the simulator does.
 	sim     *simulator.Simulator
@@ -210,7 +211,7 @@ func newTester(t *testing.T, program, name string, faults ...string) *tester {
 	return &tester{ctx: ctx, sim: sim, program: program, before: listed(ctx, t, sim)}
 }
 
-// start starts tests as a terminal does: in a process group of their own, which Ctrl-C interrupts as a whole.
+// start starts tests like a terminal: in a separate process group, which Ctrl-C interrupts as a whole.
 func (r *tester) start(t *testing.T, vmids, tests string, timeout time.Duration) {
 	t.Helper()
 	r.run = exec.CommandContext(r.ctx, r.program, "-test.v", "-test.timeout=15m", "-test.run=^"+strings.ReplaceAll(tests, "/", "$/^")+"$")
@@ -219,7 +220,7 @@ func (r *tester) start(t *testing.T, vmids, tests string, timeout time.Duration)
 	r.run.Stdout, r.run.Stderr = &r.output, &r.output
 	r.run.Env = append(os.Environ(),
 		"PROXMOX_ENDPOINT="+r.sim.URL(), "PROXMOX_CA_FILE="+r.sim.CAFile(), "PROXMOX_TOKEN="+testToken+"="+testSecret,
-		"PROXMOX_TOKEN_ID=", "PROXMOX_TOKEN_SECRET=", // Those of who runs this.
+		"PROXMOX_TOKEN_ID=", "PROXMOX_TOKEN_SECRET=", // Those of the user who runs this test.
 		"PROXMOX_TEST_VMIDS="+vmids, "PROXMOX_TEST_POOL="+testPool, "PROXMOX_TEST_STORAGE=ceph", "PROXMOX_TEST_BRIDGE=vmbr0",
 		"PROXMOX_TEST_TEMPLATE=9000", "PROXMOX_TEST_TIMEOUT="+timeout.String())
 	if err := r.run.Start(); err != nil {
@@ -236,8 +237,8 @@ func (r *tester) ends(t *testing.T, code int) {
 	}
 }
 
-// leavesNothing checks that the VMs are those that there were before, that all requests that change a VM were for one of the range, but for the clone
-// of the template, and that there was one, which is removed.
+// leavesNothing checks that exactly the former VMs exist, and that all requests that change a VM were for one in the range, except for the clone of the
+// template. There must be at least one such VM, which was removed.
 func (r *tester) leavesNothing(t *testing.T) {
 	t.Helper()
 	if diff := cmp.Diff(r.before, listed(r.ctx, t, r.sim)); diff != "" {
@@ -265,7 +266,7 @@ func (r *tester) leavesNothing(t *testing.T) {
 	}
 }
 
-// listed are the VMs of the cluster by their VMIDs, as its administrator sees them.
+// listed returns the VMs of the cluster by their VMIDs, as its administrator sees them.
 func listed(ctx context.Context, t *testing.T, sim *simulator.Simulator) []int64 {
 	t.Helper()
 	vms, err := sim.VMs(ctx)

@@ -30,14 +30,14 @@ import (
 )
 
 const (
-	// inNamespace has kubectl look where the pools of the example are.
+	// inNamespace selects the namespace of the example's pools for kubectl.
 	inNamespace = "--namespace=default"
 
-	// Kubernetes has IPAddresses of its own.
+	// Kubernetes has another kind IPAddress.
 	ipAddresses, ipPools = "ipaddresses.ipam.cluster.x-k8s.io", "inclusterippools.ipam.cluster.x-k8s.io"
 )
 
-// testIPAM runs Cluster API's provider of IPAM beside ours. It knows an older version of claims and addresses than ours takes.
+// testIPAM runs Cluster API's IPAM provider together with ours. It uses an older version of claims and addresses than ours.
 func (s *suite) testIPAM(t *testing.T) {
 	if err := ipam.Start(s.ctx, s.Environment); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func (s *suite) testIPAM(t *testing.T) {
 	s.holdings(t).sameAs(t, before)
 }
 
-// lacksClaim says that a Machine's claim is not there, or has an address.
+// lacksClaim returns a message if a Machine's claim does not exist, or has an address.
 func (s *suite) lacksClaim(t *testing.T, key machine.Key) string {
 	t.Helper()
 	claims := s.kubectl(t, "get", "ipaddressclaims", inNamespace, `--output=jsonpath={range .items[*]}{.metadata.name}={.status.addressRef.name}{"\n"}{end}`)
@@ -103,7 +103,7 @@ func (s *suite) lacksClaim(t *testing.T, key machine.Key) string {
 	return fmt.Sprintf("%s has no claim without an address: %s", key, claims)
 }
 
-// cloudInit is what a Machine's VM is told of its first network.
+// cloudInit returns the cloud-init settings of a Machine's VM for its first network.
 func (s *suite) cloudInit(t *testing.T, key machine.Key) map[string]string {
 	t.Helper()
 	m := s.machine(key)
@@ -119,13 +119,13 @@ func (s *suite) cloudInit(t *testing.T, key machine.Key) map[string]string {
 	return told
 }
 
-// address is the one that a Machine's VM has of the pool lan.
+// address returns the address of a Machine's VM from the pool lan.
 func (s *suite) address(t *testing.T, key machine.Key) string {
 	t.Helper()
 	return s.cloudInit(t, key)["ip"]
 }
 
-// haveAddresses sees that each Machine's VM has addresses, each of its own, that the provider of IPAM has given, with the gateways of the pools.
+// haveAddresses checks that each Machine's VM has different addresses from the IPAM provider, with the gateways of the pools.
 func (s *suite) haveAddresses(t *testing.T, keys []machine.Key) {
 	t.Helper()
 	taken := 0
@@ -137,7 +137,7 @@ func (s *suite) haveAddresses(t *testing.T, keys []machine.Key) {
 		}
 	}
 	given, all := map[netip.Prefix]bool{}, ""
-	s.until(t, func() string { // What is released goes a while after the VM that had it.
+	s.until(t, func() string { // Released addresses are deleted some time after their VM.
 		all = s.kubectl(t, "get", ipAddresses, inNamespace, `--output=jsonpath={range .items[*]}{.spec.address}/{.spec.prefix}{"\n"}{end}`)
 		if n := len(strings.Fields(all)); n != taken {
 			return fmt.Sprintf("the VMs have %d addresses, and there are %d:\n%s", taken, n, all)

@@ -32,13 +32,13 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// Annotations of a Machine that say which VM is its own.
+// Annotations of a Machine that identify its VM.
 const (
 	externalName = "crossplane.io/external-name"
 	uuid         = "proxmox.vitistack.io/uuid"
 )
 
-// seedVariable repeats the moments of an earlier run, as far as a machine repeats itself.
+// seedVariable sets the seed of an earlier run, to repeat its moments as far as possible.
 const seedVariable = "E2E_SEED"
 
 // testKills kills the provider at random moments while Machines are created, and while they are deleted.
@@ -80,7 +80,7 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// victim is one of the Machines: every third a full clone, and some with a disk that grows.
+// victim returns one of the Machines: every third is a full clone, and some have a disk that grows.
 func victim(i int) *unstructured.Unstructured {
 	parameters := map[string]any{"template": "ubuntu-24.04"}
 	if i%3 == 1 {
@@ -121,13 +121,13 @@ func (s *suite) remove(t *testing.T, obj *unstructured.Unstructured) {
 	}
 }
 
-// How often the provider is killed at most, and how long it lives at most until then.
+// How often the provider is killed at most, and how long it runs at most until then.
 const (
 	mostKills   = 20
 	longestLife = 1500 * time.Millisecond
 )
 
-// kills kills the provider at random moments as long as Machines remain to be dealt with, and leaves it running.
+// kills kills the provider at random moments while Machines remain to be processed, and leaves it running.
 func (s *suite) kills(t *testing.T, random *rand.Rand, remaining func() int) {
 	t.Helper()
 	for n := 0; n < mostKills && remaining() > 0; n++ {
@@ -135,7 +135,7 @@ func (s *suite) kills(t *testing.T, random *rand.Rand, remaining func() int) {
 		s.pause(t, life)
 		t.Logf("killed after %s, %d Machines remain", life.Round(time.Millisecond), remaining())
 		s.kill(t)
-		// Nobody waits until it is ready: it may die while it starts.
+		// The test does not wait until it is ready, so that it may be killed while it starts.
 		s.restart(t, nil)
 	}
 	s.kill(t)

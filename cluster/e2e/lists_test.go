@@ -47,18 +47,18 @@ const (
 `
 )
 
-// An applier is a program that people apply manifests with.
+// An applier is a program for applying manifests.
 type applier struct {
 	reason string
 	apply  func(t *testing.T, name, manifest string)
 	remove func(t *testing.T, name string)
 
-	// unheard is how often an empty list is applied in vain before it is one.
+	// unheard is how often an empty list is applied without effect before it is one.
 	unheard int
 }
 
-// testLists edits the lists of a Machine that runs by the programs that people apply manifests with, and looks at its VM: a list that is
-// left out or null changes nothing, and an empty one takes off what was made for it.
+// testLists edits the lists of a running Machine with the usual programs for applying manifests, and checks its VM: a list that is left out or null
+// changes nothing, and an empty one removes the devices that were created for it.
 func (s *suite) testLists(t *testing.T) {
 	for name, tc := range map[string]applier{
 		"kubectl": {
@@ -86,7 +86,7 @@ func (s *suite) testLists(t *testing.T) {
 	}
 }
 
-// editLists of a Machine by an applier, from its creation to its deletion.
+// editLists edits the lists of a Machine with an applier, from its creation to its deletion.
 func (s *suite) editLists(t *testing.T, a applier, key machine.Key) {
 	t.Helper()
 	edits := 0
@@ -119,7 +119,7 @@ func (s *suite) editLists(t *testing.T, a applier, key machine.Key) {
 	s.untilGone(t, []machine.Key{key})
 }
 
-// manifestOf a Machine with these lists, in another generation by its description.
+// manifestOf returns the manifest of a Machine with these lists. The description causes another generation.
 func manifestOf(key machine.Key, description, lists string) string {
 	return fmt.Sprintf(`apiVersion: proxmox.m.vitistack.io/v1alpha1
 kind: Machine
@@ -176,7 +176,7 @@ func (s *suite) uninstall(t *testing.T, name string) {
 	}
 }
 
-// devices are the disks, unused disks and interfaces of the VM of a Machine as Proxmox VE has them.
+// devices returns the disks, unused disks and interfaces of the VM of a Machine in Proxmox VE.
 func (s *suite) devices(t *testing.T, key machine.Key) map[string]string {
 	t.Helper()
 	m, found := s.machine(key), map[string]string{}
@@ -192,5 +192,5 @@ func (s *suite) devices(t *testing.T, key machine.Key) map[string]string {
 	return found
 }
 
-// volumeOf a disk as Proxmox VE has it.
+// volumeOf returns the volume of a disk in Proxmox VE.
 func volumeOf(disk string) string { return regexp.MustCompile(`^[^,]*`).FindString(disk) }

@@ -35,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// A mirror serves on loopback what the examples download from the internet: files by any name, lists of their checksums, and OCI images.
+// A mirror serves on loopback what the examples download from the internet: files with any name, lists of their checksums, and OCI images.
 type mirror struct {
 	*httptest.Server
 
@@ -43,7 +43,7 @@ type mirror struct {
 	names []string
 }
 
-// The addresses in examples, up to what the mirror takes for them.
+// The addresses in examples, up to the part that the mirror replaces.
 var (
 	reAddress  = regexp.MustCompile(`(url|checksumURL): https://[^/\s]+/`)
 	reRegistry = regexp.MustCompile(`oci: [^/\s]+/`)
@@ -58,7 +58,7 @@ func newMirror(t *testing.T) *mirror {
 	return m
 }
 
-// manifest is an example with the mirror in place of the servers on the internet, in a file of its own.
+// manifest returns an example in a separate file, with the mirror replacing the servers on the internet.
 func (m *mirror) manifest(t *testing.T, example string) string {
 	t.Helper()
 	text, err := os.ReadFile(example)
@@ -79,7 +79,7 @@ func (m *mirror) manifest(t *testing.T, example string) string {
 	return file
 }
 
-// disk is an image in the format qcow2 of a disk of 2 GiB without content.
+// disk returns a qcow2 image of a disk of 2 GiB without content.
 func disk() []byte {
 	b := make([]byte, 4096)
 	copy(b, "QFI\xfb")
@@ -128,8 +128,8 @@ func (m *mirror) list(w http.ResponseWriter, sum string) {
 	}
 }
 
-// testDownloadExamples applies the examples of Images of the internet and the Machines of them, all together, with a mirror in place of the
-// servers that they name, waits until all of it is ready, and deletes it.
+// testDownloadExamples applies all examples of Images from the internet together with their Machines, with a mirror replacing the servers that they
+// name. It waits until all of them are ready, and deletes them.
 func (s *suite) testDownloadExamples(t *testing.T, folder string) {
 	t.Helper()
 	objs, paths := some(t, folder, isOfDownload)
@@ -153,7 +153,7 @@ func (s *suite) testDownloadExamples(t *testing.T, folder string) {
 		}
 	}
 	s.untilGone(t, keys)
-	s.until(t, func() string { // Those of image.url go with their Machines.
+	s.until(t, func() string { // Images of image.url are deleted with their Machines.
 		return s.kubectl(t, "get", "images.proxmox.vitistack.io,images.proxmox.m.vitistack.io", "--all-namespaces", "--output=name")
 	})
 }

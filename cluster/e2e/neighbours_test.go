@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/kube"
 )
 
-// testNeighbours has the API server take the examples for other projects by the definitions of these projects. Their programs do not run.
+// testNeighbours checks that the API server accepts the examples for other projects with the definitions of these projects. Their programs do not run.
 func (s *suite) testNeighbours(t *testing.T) {
 	cases := map[string]struct {
 		reason, module, definition, example string
@@ -59,7 +59,7 @@ func (s *suite) testNeighbours(t *testing.T) {
 	}
 }
 
-// takes sees that the API server takes an object as it is, which would lose a field that its definition lacks, and no other field.
+// takes checks that the API server accepts an object unchanged. It would drop a field that the definition lacks.
 func (s *suite) takes(t *testing.T, obj *unstructured.Unstructured, reason string) {
 	t.Helper()
 	strict := client.WithFieldValidation(s.Kube.Client, client.FieldValidation("Strict"))

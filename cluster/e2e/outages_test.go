@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 )
 
-// wrongToken is the secret of no token.
+// wrongToken is not the secret of any token.
 const wrongToken = "e2e-wrong-token-secret"
 
 // setToken writes a token's secret into the Secrets that the configurations refer to, in each form that they read.
@@ -54,14 +54,14 @@ func (s *suite) setToken(t *testing.T, secret string) {
 	}
 }
 
-// The Secrets that hold the token.
+// The Secrets with the token.
 const credentialSecret = "proxmox-credentials"
 
 func credentialNamespaces() []string {
 	return []string{provider.SystemNamespace, provider.DefaultNamespace}
 }
 
-// shortestDenial is how long what is denied waits at least, unless its configuration is repaired.
+// shortestDenial is the shortest delay after a denial, unless the configuration is repaired.
 const shortestDenial = 15 * time.Second
 
 // testCredentials rotates the token to a wrong one and back.
@@ -94,7 +94,7 @@ func (s *suite) testCredentials(t *testing.T) {
 	s.untilGone(t, keys)
 }
 
-// untilSays waits until a Machine is not in sync and says why, in one of the given words in lower case.
+// untilSays waits until a Machine is not in sync and its condition contains one of the given words in lower case.
 func (s *suite) untilSays(t *testing.T, key machine.Key, words ...string) {
 	t.Helper()
 	s.until(t, func() string {
@@ -108,8 +108,7 @@ func (s *suite) untilSays(t *testing.T, key machine.Key, words ...string) {
 	})
 }
 
-// testOutage has the cluster hang while Machines are created, so that requests get no answer, though they
-// may be carried out later.
+// testOutage makes the cluster hang while Machines are created, so that requests get no response, though they may be executed later.
 func (s *suite) testOutage(t *testing.T) {
 	before := s.holdings(t)
 	config := &unstructured.Unstructured{}

@@ -43,7 +43,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
-// A changeLog keeps what the provider sends to Crossplane's change log service, which it stands in for.
+// A changeLog replaces Crossplane's change log service and keeps what the provider sends to it.
 type changeLog struct {
 	changelogs.UnimplementedChangeLogServiceServer
 
@@ -122,7 +122,7 @@ func (c *traces) within(resource, name string) bool {
 	return slices.ContainsFunc(spans, func(s ptrace.Span) bool { return s.Name() == name && reconciles[s.ParentSpanID()] })
 }
 
-// startRecorders starts what receives changes and traces, and has the provider send them there.
+// startRecorders starts the receivers of changes and traces, and configures the provider to send them there.
 func (s *suite) startRecorders() error {
 	dir, err := os.MkdirTemp("", "changelogs") // The path of a socket is at most 108 bytes.
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *suite) startRecorders() error {
 	return nil
 }
 
-// testRecords sees that changes and traces tell of a Machine's life, and that nothing of the whole run tells a secret there.
+// testRecords checks that changes and traces show a Machine's life cycle, and contain no secrets of the whole run.
 func (s *suite) testRecords(t *testing.T) {
 	const name = "recorded"
 	keys := s.apply(t, []*unstructured.Unstructured{newMachine(name, map[string]any{"template": "debian-13", "memory": "1Gi"})})

@@ -32,8 +32,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 )
 
-// testReplicas has the chart run two replicas: the one that leads makes a VM and the other asks Proxmox VE nothing, until the first ends.
-// A lease that is not given back would be free a minute after it was renewed last, at least 50 seconds after that.
+// testReplicas runs two replicas with the chart's settings: the leader creates a VM, and the other one makes no requests to Proxmox VE until the first
+// one ends. A lease that is not released would expire a minute after its last renewal, at least 50 seconds later.
 func (s *suite) testReplicas(t *testing.T) {
 	before := s.holdings(t)
 	leader, waiting := s.startReplicas(t)
@@ -73,7 +73,7 @@ type replica struct {
 	process *process.Process
 }
 
-// startReplicas replaces the provider by two, with the arguments that the chart gives them. The first one leads.
+// startReplicas replaces the provider by two replicas, with the arguments of the chart. The first one is the leader.
 func (s *suite) startReplicas(t *testing.T) (leader, waiting replica) {
 	t.Helper()
 	s.kill(t)
@@ -110,7 +110,7 @@ func (s *suite) startReplicas(t *testing.T) (leader, waiting replica) {
 	return leader, start()
 }
 
-// lease of the one that leads, empty if there is none.
+// lease returns the leader's lease. It is empty if there is none.
 func (s *suite) lease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
 	l := &coordinationv1.Lease{}
@@ -121,14 +121,14 @@ func (s *suite) lease(t *testing.T) *coordinationv1.Lease {
 	return l
 }
 
-// requestSeries counts the sorts of requests to Proxmox VE that a replica's metrics have.
+// requestSeries counts the kinds of requests to Proxmox VE in a replica's metrics.
 func (s *suite) requestSeries(t *testing.T, r replica) int {
 	t.Helper()
 	text := s.fetch(t, "http://"+variable(t, r.spec, "METRICS_BIND_ADDRESS")+"/metrics")
 	return len(regexp.MustCompile(`(?m)^proxmox_operator_api_requests_total\{`).FindAllString(text, -1))
 }
 
-// stall stops the replica that leads without its knowing, for less time than its lease lasts, and waits for the answers of its last requests.
+// stall stops the leader without informing it, for less time than its lease lasts, and waits for the responses of its last requests.
 func (s *suite) stall(t *testing.T) {
 	t.Helper()
 	if err := syscall.Kill(s.provider.Pid(), syscall.SIGSTOP); err != nil {
@@ -142,14 +142,14 @@ func (s *suite) stall(t *testing.T) {
 		}
 		if now != last {
 			last = now
-			s.pause(t, 3*time.Second) // A busy computer takes its time for an answer.
+			s.pause(t, 3*time.Second) // A response may take time on a busy computer.
 			return "requests are still being answered"
 		}
 		return ""
 	})
 }
 
-// silent sees for three seconds that nobody asks Proxmox VE anything.
+// silent checks for three seconds that there are no requests to Proxmox VE.
 func (s *suite) silent(t *testing.T) {
 	t.Helper()
 	last, err := s.simulator.LastRequest(s.ctx)
@@ -166,7 +166,7 @@ func (s *suite) silent(t *testing.T) {
 	}
 }
 
-// handOver asks the stalled replica to end, as a rolling update does, and returns when it did so.
+// handOver asks the stalled replica to end, like a rolling update, and returns the time of that.
 func (s *suite) handOver(t *testing.T, to replica) time.Time {
 	t.Helper()
 	asked, leader := time.Now(), s.provider

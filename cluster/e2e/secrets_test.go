@@ -32,8 +32,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// testSecrets looks for the secrets of the run where they must not be: the log, with all that it says when
-// something does not work, the events, and every object but the Secrets that hold them.
+// testSecrets looks for the secrets of the run where they must not be: the log, including its error messages, the events, and every object except the
+// Secrets that contain them.
 func (s *suite) testSecrets(t *testing.T) {
 	log, err := os.ReadFile(s.spec.Log)
 	if err != nil {
@@ -57,13 +57,13 @@ func (s *suite) testSecrets(t *testing.T) {
 		}
 		t.Errorf("%s %s/%s tells a secret", obj.GetKind(), obj.GetNamespace(), obj.GetName())
 	}
-	// If these were not found, nothing would be.
+	// This shows that the search finds secrets.
 	if holders != len(credentialNamespaces()) || kinds["Event"] == 0 || kinds["ClusterProviderConfig"] == 0 {
 		t.Errorf("found the secret in %d of its Secrets, among %v", holders, kinds)
 	}
 }
 
-// tells reports whether a text has a secret of the run in it.
+// tells reports whether text contains a secret of the run.
 func (s *suite) tells(text string) bool {
 	for _, secret := range []string{s.connection.Credentials.TokenSecret, wrongToken} {
 		if strings.Contains(text, secret) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))) {
@@ -73,7 +73,7 @@ func (s *suite) tells(text string) bool {
 	return false
 }
 
-// textOf is an object as JSON, with the data of a Secret in clear.
+// textOf returns an object as JSON, with the data of a Secret decoded.
 func textOf(t *testing.T, obj *unstructured.Unstructured) string {
 	t.Helper()
 	text, err := json.Marshal(obj)
@@ -90,11 +90,11 @@ func textOf(t *testing.T, obj *unstructured.Unstructured) string {
 	return strings.Join(texts, "\n")
 }
 
-// allObjects lists all that the API server holds.
+// allObjects lists all objects of the API server.
 func (s *suite) allObjects(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	config := s.Kube.Config()
-	config.WarningHandler = rest.NoWarnings{} // Deprecated kinds are looked at too.
+	config.WarningHandler = rest.NoWarnings{} // Deprecated kinds are included.
 	d, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		t.Fatal(err)

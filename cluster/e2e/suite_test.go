@@ -38,7 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
-// maxWait is how long a test waits for what takes the provider seconds.
+// maxWait limits waits for what takes the provider seconds.
 const maxWait = 4 * time.Minute
 
 // A suite is the control plane, the simulated cluster and the provider that all steps share.
@@ -112,7 +112,8 @@ func (s *suite) startSimulator() error {
 	return err
 }
 
-// scenario is a file with the cluster of the quick start whose token may change the networks of nodes too, and whose nodes have further cards.
+// scenario returns a file with the cluster of the quick start whose token may also change the networks of nodes, and whose nodes have further network
+// cards.
 func (s *suite) scenario() (string, error) {
 	additions := repository.NetworkRights()
 	for _, host := range []string{"11", "12", "13"} {
@@ -121,8 +122,8 @@ func (s *suite) scenario() (string, error) {
 	return checkout.ScenarioWith(s.Dir, additions)
 }
 
-// startFirstProvider starts the provider with the arguments and the rights that the chart gives it, and beside the environment,
-// which would end with it: the tests kill it.
+// startFirstProvider starts the provider with the arguments and the permissions of the chart. The process does not belong to the environment, which
+// would end with it: the tests kill it.
 func (s *suite) startFirstProvider() error {
 	path, err := checkout.Binary("provider")
 	if err != nil {
@@ -150,7 +151,7 @@ func (s *suite) startFirstProvider() error {
 	return err
 }
 
-// connect creates the configurations named default, or makes them again what they were.
+// connect creates the configurations named default, or resets them.
 func (s *suite) connect() error {
 	objs, err := s.connection.Objects()
 	if err != nil {
@@ -188,14 +189,14 @@ func (s *suite) take(c machine.Change) {
 	s.machines[c.Machine.Key] = c.Machine
 }
 
-// machine returns a Machine as it was seen last, a zero one if there is none.
+// machine returns a Machine as it was last observed, or a zero one if there is none.
 func (s *suite) machine(key machine.Key) machine.Machine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.machines[key]
 }
 
-// until waits until missing says that nothing is missing any more.
+// until waits until missing returns an empty string.
 func (s *suite) until(t *testing.T, missing func() string) {
 	t.Helper()
 	deadline := time.NewTimer(maxWait)
@@ -243,7 +244,7 @@ func (s *suite) untilComplete(t *testing.T, keys []machine.Key) {
 	})
 }
 
-// untilGone waits until none of the Machines is left.
+// untilGone waits until none of the Machines exists.
 func (s *suite) untilGone(t *testing.T, keys []machine.Key) {
 	t.Helper()
 	s.until(t, func() string {
@@ -262,12 +263,12 @@ func (s *suite) incomplete(keys []machine.Key) int {
 	return len(slices.DeleteFunc(slices.Clone(keys), func(k machine.Key) bool { return s.machine(k).Complete() }))
 }
 
-// left counts the Machines that there are.
+// left counts the existing Machines.
 func (s *suite) left(keys []machine.Key) int {
 	return len(slices.DeleteFunc(slices.Clone(keys), func(k machine.Key) bool { return s.machine(k).Key != k }))
 }
 
-// kubectl runs kubectl and returns what it wrote.
+// kubectl runs kubectl and returns its output.
 func (s *suite) kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	output, err := s.RunKubectl(s.ctx, args...)
@@ -277,7 +278,7 @@ func (s *suite) kubectl(t *testing.T, args ...string) string {
 	return output
 }
 
-// kill ends the provider as a crash would.
+// kill ends the provider like a crash.
 func (s *suite) kill(t *testing.T) {
 	t.Helper()
 	err := syscall.Kill(s.provider.Pid(), syscall.SIGKILL)
@@ -287,7 +288,7 @@ func (s *suite) kill(t *testing.T) {
 	<-s.provider.Exited()
 }
 
-// restart starts the provider after a kill; with a nil probe it does not wait until it is ready.
+// restart starts the provider after a kill. With a nil probe, it does not wait until the provider is ready.
 func (s *suite) restart(t *testing.T, ready process.Probe) {
 	t.Helper()
 	spec := s.spec

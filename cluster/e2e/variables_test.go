@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 )
 
-// variables name the simulated cluster, as VirtRigaud calls them.
+// variables returns variables for the simulated cluster, with the names that VirtRigaud uses.
 func (s *suite) variables() []string {
 	c := s.connection.Credentials
 	return []string{
@@ -38,8 +38,8 @@ func (s *suite) variables() []string {
 	}
 }
 
-// testCheck has the program check a connection that variables alone name, with the token and with a wrong one, and that of a provider
-// configuration with what the provider's pod has: its rights and its environment.
+// testCheck runs the check of a connection that only variables define, with the token and with a wrong one, and of a provider configuration with the
+// permissions and the environment of the provider's pod.
 func (s *suite) testCheck(t *testing.T) {
 	cases := map[string]struct {
 		reason, secret string
@@ -79,7 +79,7 @@ func (s *suite) testCheck(t *testing.T) {
 	}
 }
 
-// testVariables starts the provider where no configuration is, with variables alone, until a Machine that names none has its VM.
+// testVariables starts the provider without a configuration, with only variables, and waits until a Machine that names none has its VM.
 func (s *suite) testVariables(t *testing.T) {
 	config := object("proxmox.m.vitistack.io/v1alpha1", "ClusterProviderConfig", "", "default")
 	secret := object("v1", "Secret", provider.DefaultNamespace, "provider-proxmox-environment")
@@ -110,7 +110,7 @@ func (s *suite) testVariables(t *testing.T) {
 	s.untilGone(t, keys)
 }
 
-// object is one that is known by its name.
+// object returns an object with a name.
 func object(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion(apiVersion)
@@ -120,7 +120,7 @@ func object(apiVersion, kind, namespace, name string) *unstructured.Unstructured
 	return o
 }
 
-// delete deletes an object and waits until it is gone.
+// delete deletes an object and waits until it no longer exists.
 func (s *suite) delete(t *testing.T, obj *unstructured.Unstructured) {
 	t.Helper()
 	if err := client.IgnoreNotFound(s.Kube.Delete(s.ctx, obj)); err != nil {

@@ -35,8 +35,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/velero"
 )
 
-// testVelero has Velero back up a hundred Machines of both scopes, and restore them into another cluster with a provider of its own, by the commands of
-// the document. The provider of the first cluster has ended then. The Machines are those of their VMs, and nothing is written to Proxmox VE.
+// testVelero backs up a hundred Machines of both scopes with Velero, and restores them into another cluster with a separate provider, with the commands
+// of the document. The provider of the first cluster has ended then. The Machines keep their VMs, and nothing is written to Proxmox VE.
 func (s *suite) testVelero(t *testing.T) {
 	const count = 100
 	before := s.holdings(t)
@@ -85,7 +85,7 @@ func (s *suite) testVelero(t *testing.T) {
 	s.holdings(t).sameAs(t, before)
 }
 
-// machinesOfShop are Machines, half of them in the namespace shop. Some are clones, which run.
+// machinesOfShop returns Machines, half of them in the namespace shop. Some are running clones.
 func machinesOfShop(count int) []*unstructured.Unstructured {
 	var objs []*unstructured.Unstructured
 	for i := range count {
@@ -104,7 +104,7 @@ func machinesOfShop(count int) []*unstructured.Unstructured {
 	return objs
 }
 
-// another starts a further control plane and a provider for the simulated cluster of this one. It has no configuration.
+// another starts a further control plane and a provider for the same simulated cluster. It has no configuration.
 func (s *suite) another(t *testing.T, folder string) *suite {
 	t.Helper()
 	o := &suite{simulator: s.simulator, connection: s.connection, machines: map[machine.Key]machine.Machine{}}
@@ -125,7 +125,7 @@ func (s *suite) another(t *testing.T, folder string) *suite {
 	return o
 }
 
-// velero runs a command of the document, and waits until it is done.
+// velero runs a command of the document, and waits until it has finished.
 func (s *suite) velero(t *testing.T, v velero.Velero, command string) {
 	t.Helper()
 	document, err := os.ReadFile(checkout.Resolve("docs/gitops.md"))
@@ -144,7 +144,7 @@ func (s *suite) velero(t *testing.T, v velero.Velero, command string) {
 	t.Fatalf("the document does not tell how to %s", command)
 }
 
-// schedule makes a backup as the Schedule of the example does at night.
+// schedule creates a backup like the Schedule of the example does at night.
 func (s *suite) schedule(t *testing.T, v velero.Velero) {
 	t.Helper()
 	objs, err := kube.ReadFile(examples("velero/schedule.yaml"))
@@ -158,7 +158,7 @@ func (s *suite) schedule(t *testing.T, v velero.Velero) {
 	}
 }
 
-// identities are the VMID and the UUID of the VM of each Machine.
+// identities returns the VMID and the UUID of the VM of each Machine.
 func (s *suite) identities(t *testing.T, objs []*unstructured.Unstructured) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -182,7 +182,7 @@ func (s *suite) lastRequest(t *testing.T) int {
 	return n
 }
 
-// wroteNothing sees that all requests after one have only read, or have logged in with the password of another configuration that was restored too.
+// wroteNothing checks that all requests after one were reads, or logins with the password of another configuration that was restored too.
 func (s *suite) wroteNothing(t *testing.T, after int) {
 	t.Helper()
 	requests, err := s.simulator.Requests(s.ctx, after)

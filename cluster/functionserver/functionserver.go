@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package functionserver is what programs of functions for Crossplane have in common: they serve at an address, and read inputs.
+// Package functionserver has the common parts of programs with functions for Crossplane: they serve at an address, and read inputs.
 package functionserver
 
 import (
@@ -36,14 +36,14 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// options are the command line, as functions have it.
+// options are the command-line options that Crossplane uses for functions.
 type options struct {
 	Address     string `default:":9443" help:"Address to listen on; Crossplane asks at this port." placeholder:"HOST:PORT"`
 	TLSCertsDir string `env:"TLS_SERVER_CERTS_DIR" help:"Folder with tls.crt, tls.key and ca.crt, which Crossplane makes." placeholder:"FOLDER"`
 	Insecure    bool   `help:"Serve without TLS, for a trial on one's own machine."`
 }
 
-// Run parses the command line of a program, and answers with its function until the program is interrupted.
+// Run parses the command line of a program, and serves its function until the program is interrupted.
 func Run(name, description string, function fnv1.FunctionRunnerServiceServer) {
 	o := options{}
 	command := kong.Parse(&o, kong.Name(name), kong.Description(description))
@@ -52,7 +52,7 @@ func Run(name, description string, function fnv1.FunctionRunnerServiceServer) {
 	command.FatalIfErrorf(o.serve(ctx, function))
 }
 
-// serve answers until ctx ends.
+// serve serves the function until ctx ends.
 func (o options) serve(ctx context.Context, function fnv1.FunctionRunnerServiceServer) error {
 	transport, err := o.credentials()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Header is what every input says of itself.
+// Header has the fields that every input has.
 type Header struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -39,8 +39,7 @@ func (h Header) Check(version, kind string) error {
 	return nil
 }
 
-// Read reads an input that can tell whether it is valid. A field that it does not know is an error, since what was meant by it would not be
-// done.
+// Read reads and validates an input. An unknown field is an error, since it would have no effect.
 func Read[T interface{ Validate() error }](s *structpb.Struct) (T, error) {
 	var in, none T
 	raw, err := s.MarshalJSON()

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package gitops evaluates resources as Argo CD and Flux do, to test the health checks in examples/gitops.
+// Package gitops evaluates resources in the same way as Argo CD and Flux, to test the health checks in examples/gitops.
 package gitops
 
 import (
@@ -33,8 +33,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// HealthOf returns what Argo CD shows of a resource whose kind has the health check: its library decides, of a resource that is being
-// deleted for example, and asks the health check.
+// HealthOf returns the health that Argo CD shows of a resource whose kind has the health check. Argo CD's library decides, for example about a resource
+// that is being deleted, and runs the health check.
 func HealthOf(script string, resource *unstructured.Unstructured) (health.HealthStatus, error) {
 	shown, err := health.GetResourceHealth(resource, Script(script))
 	if err != nil {
@@ -43,7 +43,7 @@ func HealthOf(script string, resource *unstructured.Unstructured) (health.Health
 	return *shown, nil
 }
 
-// Covers returns whether Argo CD takes the health check with a key of its settings for a kind. It matches by the library that Argo CD uses.
+// Covers reports whether Argo CD uses the health check with a key of its settings for a kind. It matches the key with the library that Argo CD uses.
 func Covers(key string, kind schema.GroupKind) (bool, error) {
 	pattern, err := glob.Compile(key)
 	if err != nil {
@@ -55,8 +55,8 @@ func Covers(key string, kind schema.GroupKind) (bool, error) {
 // A Script is a health check of Argo CD, in Lua, that finds the resource in the global obj.
 type Script string
 
-// GetResourceHealth runs the health check. It has the language itself and tables, which Argo CD gives to a health check in its settings, and
-// neither strings nor anything that reaches files or other programs.
+// GetResourceHealth runs the health check. As with a health check in Argo CD's settings, only the base library and tables are available: no strings,
+// and nothing that reaches files or other programs.
 func (s Script) GetResourceHealth(resource *unstructured.Unstructured) (*health.HealthStatus, error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()
@@ -80,7 +80,7 @@ func (s Script) GetResourceHealth(resource *unstructured.Unstructured) (*health.
 	}, nil
 }
 
-// value returns the value of JSON in Lua.
+// value converts a JSON value to Lua.
 func value(state *lua.LState, v any) lua.LValue {
 	switch v := v.(type) {
 	case map[string]any:
@@ -107,7 +107,7 @@ func value(state *lua.LState, v any) lua.LValue {
 	return lua.LNil
 }
 
-// HealthChecks returns the expressions that a Kustomization of Flux has.
+// HealthChecks returns the expressions of a Kustomization of Flux.
 func HealthChecks(manifest []byte) ([]kustomize.CustomHealthCheck, error) {
 	var kustomization struct {
 		Spec struct {
@@ -120,8 +120,8 @@ func HealthChecks(manifest []byte) ([]kustomize.CustomHealthCheck, error) {
 	return kustomization.Spec.HealthCheckExprs, nil
 }
 
-// StatusOf returns what Flux, by its own library, concludes of a resource from the expressions that a Kustomization has for its kind. The status
-// is Unknown, with an error in it, where they cannot be evaluated: Flux then waits.
+// StatusOf returns the status that Flux's own library computes for a resource from a Kustomization's expressions for its kind. If they cannot be
+// evaluated, the status is Unknown and contains an error: Flux then waits.
 func StatusOf(ctx context.Context, checks []kustomize.CustomHealthCheck, resource *unstructured.Unstructured) (*event.ResourceStatus, error) {
 	reader, err := cel.NewStatusReader(checks)
 	if err != nil {

@@ -37,21 +37,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// examples has the health checks as users copy them.
+// examples is the folder of the health checks that users copy.
 const examples = "../../examples/gitops"
 
-// checks is the folder of the health check of Argo CD, in the form that its repository has.
+// checks is the folder of Argo CD's health check, in the layout of Argo CD's repository.
 const checks = examples + "/argocd/resource_customizations/proxmox._vitistack.io/_"
 
 // checksKey is the key of the health check in Argo CD's settings.
 const checksKey = "proxmox.*vitistack.io/*"
 
-// compositeKeys are those of the same check for the composite resources of examples/composition.
+// compositeKeys returns the keys of the same check for the composite resources of examples/composition.
 func compositeKeys() []string {
 	return []string{"vitistack.io/*", "platform.vitistack.io/*", "infra.virtrigaud.io/*", "proxmox.sankofa.nexus/*"}
 }
 
-// manifest returns a resource, with integers as those of an API server.
+// manifest returns a resource, with integers like those of an API server.
 func manifest(t *testing.T, file string) *unstructured.Unstructured {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -68,7 +68,7 @@ func manifest(t *testing.T, file string) *unstructured.Unstructured {
 	return resource
 }
 
-// read a file of YAML.
+// read reads a YAML file.
 func read(t *testing.T, file string, into any) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -89,7 +89,7 @@ func script(t *testing.T) string {
 	return string(data)
 }
 
-// TestArgoCD runs health_test.yaml as Argo CD's own tests do.
+// TestArgoCD runs health_test.yaml like Argo CD's own tests.
 func TestArgoCD(t *testing.T) {
 	t.Parallel()
 	var table struct {
@@ -117,7 +117,7 @@ func TestArgoCD(t *testing.T) {
 	}
 }
 
-// TestNew sees that the tests about new resources have the status that the API server gives these.
+// TestNew checks that the tests about new resources use the status that the API server sets initially.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	for file, kind := range map[string]string{"new": "machines", "connection-new": "providerconfigs"} {
@@ -133,7 +133,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestArgoCDDecides has Argo CD's library decide what the health check is not asked, and what becomes of one that fails.
+// TestArgoCDDecides checks when Argo CD's library uses the health check, and the results of health checks that fail.
 func TestArgoCDDecides(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -170,7 +170,7 @@ func TestArgoCDDecides(t *testing.T) {
 	}
 }
 
-// TestArgoCDConfigMap finds the same health check in the settings that are applied.
+// TestArgoCDConfigMap checks that the settings that are applied have the same health check.
 func TestArgoCDConfigMap(t *testing.T) {
 	t.Parallel()
 	settings := struct {
@@ -196,7 +196,7 @@ func TestArgoCDConfigMap(t *testing.T) {
 	}
 }
 
-// TestArgoCDCovers matches the key of the health check with every kind of the package, and with none of others.
+// TestArgoCDCovers checks that the key of the health check matches every kind of the package, and no others.
 func TestArgoCDCovers(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "..", "package", "crds", "*.yaml"))
@@ -219,7 +219,7 @@ func TestArgoCDCovers(t *testing.T) {
 	}
 }
 
-// TestArgoCDCoversComposites matches one of the keys with every kind of examples/composition.
+// TestArgoCDCoversComposites checks that one of the keys matches each kind of examples/composition.
 func TestArgoCDCoversComposites(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "composition", "apis", "*", "*definition.yaml"))
@@ -239,7 +239,7 @@ func TestArgoCDCoversComposites(t *testing.T) {
 	}
 }
 
-// A compositeCase is a composite resource of generation 2 by the conditions that Crossplane sets, and what is concluded from them.
+// A compositeCase is a composite resource of generation 2 with conditions of Crossplane, and the expected conclusions.
 type compositeCase struct {
 	reason     string
 	conditions []any
@@ -247,13 +247,13 @@ type compositeCase struct {
 	flux, own  status.Status
 }
 
-// resource is the composite resource.
+// resource returns the composite resource.
 func (c compositeCase) resource() *unstructured.Unstructured {
 	composite := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "vitistack.io/v1alpha1", "kind": "Machine", "metadata": map[string]any{"name": "my-vm", "generation": int64(2)},
 	}}
 	if c.conditions != nil {
-		status := map[string]any{"vmid": int64(100)} // What functions write.
+		status := map[string]any{"vmid": int64(100)} // Written by functions.
 		if len(c.conditions) > 0 {
 			status["conditions"] = c.conditions
 		}
@@ -262,7 +262,7 @@ func (c compositeCase) resource() *unstructured.Unstructured {
 	return composite
 }
 
-// condition is one as Crossplane 2 sets it, or as Crossplane 1 does, whose conditions have no generation.
+// condition returns a condition in the form of Crossplane 2, or of Crossplane 1, whose conditions have no generation.
 func condition(kind, status, reason, message string, generation int64) any {
 	out := map[string]any{"type": kind, "status": status, "reason": reason, "message": message}
 	if generation > 0 {
@@ -342,7 +342,7 @@ func compositeCases() map[string]compositeCase {
 	}
 }
 
-// TestArgoCDComposites has the health check judge composite resources by the conditions that Crossplane sets.
+// TestArgoCDComposites evaluates the health check for composite resources with the conditions of Crossplane.
 func TestArgoCDComposites(t *testing.T) {
 	t.Parallel()
 	for name, tc := range compositeCases() {
@@ -359,7 +359,7 @@ func TestArgoCDComposites(t *testing.T) {
 	}
 }
 
-// TestFluxComposites has the expressions of the Kustomization judge the same composite resources, and kstatus without them.
+// TestFluxComposites evaluates the expressions of the Kustomization for the same composite resources, and kstatus without them.
 func TestFluxComposites(t *testing.T) {
 	t.Parallel()
 	for name, tc := range compositeCases() {
@@ -370,7 +370,7 @@ func TestFluxComposites(t *testing.T) {
 	}
 }
 
-// TestFluxCovers finds expressions for every kind of examples/composition that users write, the same ones for all of them.
+// TestFluxCovers checks that there are expressions for every kind of examples/composition that users write, and that they are the same for all of them.
 func TestFluxCovers(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "composition", "apis", "*", "*definition.yaml"))
@@ -400,8 +400,8 @@ func TestFluxCovers(t *testing.T) {
 	}
 }
 
-// written is the kind of a definition that users write, which is that of the claim if there is one. They do not write what other composite
-// resources make.
+// written returns the kind of a definition that users write, which is that of the claim if there is one. Users do not write the resources that other
+// composite resources create.
 func written(t *testing.T, definition *unstructured.Unstructured) string {
 	t.Helper()
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
@@ -420,7 +420,7 @@ func written(t *testing.T, definition *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s/%s %s", group, version["name"], kind)
 }
 
-// healthChecks are the expressions of the Kustomization.
+// healthChecks returns the expressions of the Kustomization.
 func healthChecks(t *testing.T) []kustomize.CustomHealthCheck {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(examples, "flux", "kustomization.yaml"))
@@ -434,7 +434,7 @@ func healthChecks(t *testing.T) []kustomize.CustomHealthCheck {
 	return checks
 }
 
-// judge compares what is concluded of a resource, by the expressions of the Kustomization and by kstatus without them.
+// judge compares the conclusions about a resource, by the expressions of the Kustomization and by kstatus without them.
 func judge(t *testing.T, resource *unstructured.Unstructured, reason string, wantFlux, wantOwn status.Status) {
 	t.Helper()
 	flux, err := StatusOf(t.Context(), healthChecks(t), resource)
@@ -450,7 +450,7 @@ func judge(t *testing.T, resource *unstructured.Unstructured, reason string, wan
 	}
 }
 
-// TestFlux evaluates the expressions of the Kustomization and what kstatus concludes without them.
+// TestFlux evaluates the expressions of the Kustomization, and kstatus without them.
 func TestFlux(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

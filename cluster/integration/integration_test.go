@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// TestServer goes through the lives of VMs of both scopes. All share the control plane and the provider.
+// TestServer tests the life cycles of VMs of both scopes. All share the control plane and the provider.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -65,7 +65,7 @@ func (s *suite) testLife(t *testing.T, group, name string) {
 	s.has(t, vm, "scsi0", "size=2G")
 
 	s.change(t, vm, url.Values{"description": {"Changed by hand"}})
-	// The token of the tests may not see the cluster's log, by which such a change is noticed without being asked.
+	// The token of the tests may not read the cluster's log, which would show such a change at once.
 	m.SetAnnotations(map[string]string{"crossplane.io/reconcile-requested-at": time.Now().Format(time.RFC3339Nano)})
 	s.apply(t, m)
 	s.until(t, func() string { return s.lacksOption(vm, "description", "Changed by a test") })
@@ -97,7 +97,7 @@ func (s *suite) testSnapshot(t *testing.T) {
 	s.isGone(t, vm)
 }
 
-// testClone clones the template that is given.
+// testClone clones the given template.
 func (s *suite) testClone(t *testing.T) {
 	t.Parallel()
 	if s.Template == "" {
@@ -122,7 +122,7 @@ func declare(t *testing.T, m *unstructured.Unstructured, value any, path ...stri
 	}
 }
 
-// placed returns the VM of a Machine, after a look whether it is where VMs of the tests may be.
+// placed returns the VM of a Machine, after checking that it is in a place for VMs of the tests.
 func (s *suite) placed(t *testing.T, m *unstructured.Unstructured) machine.Machine {
 	t.Helper()
 	now := m.DeepCopy()

@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 )
 
-// A server is the API of Proxmox VE without the provider: the tests compare what it has with what Machines report.
+// A server calls the API of Proxmox VE without the provider. The tests compare its results with what Machines report.
 type server struct {
 	http     *http.Client
 	endpoint string
@@ -80,7 +80,7 @@ func (s *server) call(ctx context.Context, request string, params url.Values, in
 	}{into})
 }
 
-// A guest is one of a list of Proxmox VE. Lists have storages and others beside guests, without a VMID.
+// A guest is an entry of a list of Proxmox VE. Lists also have other entries, such as storages, without a VMID.
 type guest struct {
 	VMID int64
 }
@@ -95,7 +95,7 @@ func vmidsOf(list []guest) []int64 {
 	return ids
 }
 
-// guests lists the VMIDs of the cluster, as far as the token may see them.
+// guests lists the VMIDs of the cluster that the token may see.
 func (s *server) guests(ctx context.Context) ([]int64, error) {
 	var all []guest
 	err := s.call(ctx, "GET /cluster/resources?type=vm", nil, &all)

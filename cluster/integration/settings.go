@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package integration tests the built provider with a Proxmox VE cluster that the environment names, as docs/TESTING.md describes. What it
-// needs to know is read here; the tests have the build tag integration.
+// Package integration tests the built provider with a real Proxmox VE cluster, as docs/TESTING.md describes. This file reads the settings from the
+// environment. The tests have the build tag integration.
 package integration
 
 import (
@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// Variables that say where the tests may create VMs.
+// Variables that define where the tests may create VMs.
 const (
 	VMIDs    = "PROXMOX_TEST_VMIDS"
 	Pool     = "PROXMOX_TEST_POOL"
@@ -38,16 +38,16 @@ const (
 	Timeout  = "PROXMOX_TEST_TIMEOUT"
 )
 
-// fewest is how many VMIDs the range must have at least: so many VMs exist at the same time.
+// fewest is the minimum number of VMIDs in the range: so many VMs exist at the same time.
 const fewest = 4
 
-// Settings say where the tests may create VMs, and of what.
+// Settings define where the tests may create VMs, and from what.
 type Settings struct {
 	// First and Last VMID of the range, both included.
 	First, Last int64
 	// Pool that each VM is a member of. It exists before the tests.
 	Pool string
-	// Storage for the disks of VMs that are no clones.
+	// Storage for the disks of VMs that are not clones.
 	Storage string
 	// Bridge of the VMs. Empty for VMs without a network interface.
 	Bridge string
@@ -55,7 +55,7 @@ type Settings struct {
 	Template string
 	// Node to create VMs on. Empty for the one that placement chooses.
 	Node string
-	// Timeout of one wait, such as for a VM that is created.
+	// Timeout of one wait, such as for the creation of a VM.
 	Timeout time.Duration
 }
 
@@ -101,7 +101,7 @@ func vmids(text string) (first, last int64, err error) {
 // Holds reports whether a VMID is in the range.
 func (s Settings) Holds(vmid int64) bool { return s.First <= vmid && vmid <= s.Last }
 
-// Unused returns an error if one of the VMIDs that exist is in the range: the tests could not tell it from what they have created.
+// Unused returns an error if one of the existing VMIDs is in the range: the tests could not distinguish it from what they have created.
 func (s Settings) Unused(existing []int64) error {
 	i := slices.IndexFunc(existing, s.Holds)
 	if i < 0 {

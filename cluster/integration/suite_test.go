@@ -41,14 +41,14 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
-// What TestMain hands to the tests.
+// Set by TestMain.
 var (
 	runContext context.Context       //nolint:gochecknoglobals // Nothing else reaches tests from TestMain.
 	runDir     string                //nolint:gochecknoglobals // See above.
 	checkout   repository.Repository //nolint:gochecknoglobals // See above.
 )
 
-// TestMain runs the tests under a supervisor: an interruption ends them as a failure does, and what they have created is removed.
+// TestMain runs the tests under a supervisor: an interruption ends them like a failure, and what they have created is removed.
 func TestMain(m *testing.M) {
 	var err error
 	if checkout, err = repository.Find("."); err != nil {
@@ -64,7 +64,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// A suite is a control plane of its own, the provider, and the cluster that the environment names.
+// A suite has a separate control plane, the provider, and the cluster that the environment names.
 type suite struct {
 	*commands.Environment
 	Settings
@@ -77,7 +77,8 @@ type suite struct {
 	machines []*unstructured.Unstructured
 }
 
-// start checks that the range is empty and the pool is there, then starts the provider. The end of the test removes what the suite has created.
+// start checks that the range is empty and the pool exists, then starts the provider. At the end of the test, everything that the suite has created is
+// removed.
 func start(t *testing.T) *suite {
 	t.Helper()
 	settings, err := FromEnvironment(os.Getenv)
@@ -97,7 +98,7 @@ func start(t *testing.T) *suite {
 		err = s.Unused(existing)
 	}
 	if err == nil {
-		_, err = s.server.members(runContext, s.Pool) // What is in the pool stays there.
+		_, err = s.server.members(runContext, s.Pool) // The members of the pool are not changed.
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func start(t *testing.T) *suite {
 	return s
 }
 
-// connect creates the configurations, which give out no VMIDs but those of the range.
+// connect creates the configurations, which assign only VMIDs of the range.
 func (s *suite) connect(ctx context.Context, c provider.Connection) error {
 	objs, err := c.Objects()
 	if err != nil {
@@ -147,7 +148,7 @@ func (s *suite) startProvider(ctx context.Context) error {
 	return err
 }
 
-// cleanUp deletes all Machines, after an interruption too, and says which VMs are left.
+// cleanUp deletes all Machines, even after an interruption, and reports which VMs are left.
 func (s *suite) cleanUp(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), s.Timeout)
@@ -173,7 +174,7 @@ func (s *suite) cleanUp(t *testing.T) {
 	}
 }
 
-// machine returns a Machine in the pool that is yet to be applied. The suite deletes it at the end, whatever happens.
+// machine returns a Machine in the pool for the caller to apply. The suite deletes it at the end, whatever happens.
 func (s *suite) machine(group, name string, parameters map[string]any) *unstructured.Unstructured {
 	fields := map[string]any{"pool": s.Pool, "name": name}
 	if s.Node != "" {
@@ -198,11 +199,11 @@ func object(group, kind, name string, spec map[string]any) *unstructured.Unstruc
 	return u
 }
 
-// empty declares a VM without a source, of the least that a test needs.
+// empty returns parameters of a VM without a source, with the least that a test needs.
 func (s *suite) empty() map[string]any {
 	parameters := map[string]any{
 		"cpu": map[string]any{"cores": int64(1)}, "memory": "256Mi", "powerState": "Stopped",
-		"shutdownTimeoutSeconds": int64(5), // An empty disk boots nothing that would shut down when it is asked to.
+		"shutdownTimeoutSeconds": int64(5), // An empty disk has no system that would react to a shutdown request.
 		"disks":                  []any{map[string]any{"name": "system", "size": "1G", "storage": s.Storage}},
 	}
 	if s.Bridge != "" {
@@ -211,7 +212,7 @@ func (s *suite) empty() map[string]any {
 	return parameters
 }
 
-// apply applies an object and waits until these conditions are true of what it declares now.
+// apply applies an object and waits until these conditions are true for its present generation.
 func (s *suite) apply(t *testing.T, u *unstructured.Unstructured, conditions ...string) {
 	t.Helper()
 	if err := s.Kube.Apply(s.ctx, u.DeepCopy()); err != nil {
@@ -220,7 +221,7 @@ func (s *suite) apply(t *testing.T, u *unstructured.Unstructured, conditions ...
 	s.until(t, func() string { return s.lacks(u, conditions) })
 }
 
-// lacks says which of the conditions an object does not have, or has of an earlier generation.
+// lacks returns the conditions that an object does not have, or has for an earlier generation.
 func (s *suite) lacks(u *unstructured.Unstructured, conditions []string) string {
 	now := u.DeepCopy()
 	if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(u), now); err != nil {
@@ -241,7 +242,7 @@ func isTrue(c any, wanted string, generation int64) bool {
 	return fields["type"] == wanted && fields["status"] == "True" && observed >= generation
 }
 
-// remove deletes an object and waits until it is gone.
+// remove deletes an object and waits until it no longer exists.
 func (s *suite) remove(t *testing.T, u *unstructured.Unstructured) {
 	t.Helper()
 	if err := s.Kube.Delete(s.ctx, u); err != nil {
@@ -258,7 +259,7 @@ func (s *suite) exists(ctx context.Context, u *unstructured.Unstructured) string
 	return fmt.Sprintf("%s %q still exists: %v", u.GetKind(), u.GetName(), now.Object["status"])
 }
 
-// until waits until missing says that nothing is missing any more.
+// until waits until missing returns an empty string.
 func (s *suite) until(t *testing.T, missing func() string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, s.Timeout)

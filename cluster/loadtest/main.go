@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command loadtest makes many Machines at once, tells how long each took to be ready and to go again, and leaves nothing behind.
-// It runs as a Job in a cluster, against a simulated Proxmox VE.
+// Command loadtest creates many Machines in parallel, reports how long each took to become ready and to be deleted, and leaves nothing behind. It runs
+// as a Job in a cluster, against a simulated Proxmox VE.
 package main
 
 import (
@@ -34,7 +34,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// options are the command line.
+// options are the command-line options.
 type options struct {
 	Machines       int           `default:"100" help:"How many Machines are made, 1 to 10000."`
 	Namespace      string        `default:"load-test" help:"The namespace of the Machines, which has no others."`
@@ -44,7 +44,7 @@ type options struct {
 	Kubeconfig     string        `help:"A kubeconfig, for a run outside of the cluster." placeholder:"FILE" type:"existingfile"`
 }
 
-// Validate refuses numbers that make no test.
+// Validate refuses numbers without a meaningful test.
 func (o options) Validate() error {
 	if o.Machines < 1 || o.Machines > maxMachines {
 		return fmt.Errorf("--machines must be 1 to %d, not %d", maxMachines, o.Machines)
@@ -76,7 +76,8 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	return t.run(ctx, out)
 }
 
-// config leads to the cluster of the Pod, or to that of a kubeconfig. The API server limits who asks too often, so the client need not.
+// config returns the configuration for the cluster of the Pod, or for that of a kubeconfig. The API server limits the rate of requests, so the client
+// need not.
 func (o options) config() (*rest.Config, error) {
 	find := rest.InClusterConfig
 	if o.Kubeconfig != "" {

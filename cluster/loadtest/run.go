@@ -38,20 +38,20 @@ import (
 
 const (
 	maxMachines = 10000
-	// writers is how many Machines are written at once.
+	// writers is how many Machines are written in parallel.
 	writers = 16
 	// label marks the Machines of a load test.
 	label = "proxmox.vitistack.io/load-test"
 )
 
-// A test makes Machines and removes them again.
+// A test creates Machines and deletes them again.
 type test struct {
 	options
 
 	machines dynamic.ResourceInterface
 
 	mu sync.Mutex
-	// seen are the Machines as the watch tells of them, and ready is when each was first complete.
+	// seen are the Machines as the watch shows them, and ready is when each was first complete.
 	seen  map[string]machine.Machine
 	ready map[string]time.Time
 	sent  map[string]time.Time
@@ -118,7 +118,7 @@ func (t *test) see(obj any, gone bool) {
 	}
 }
 
-// run makes the Machines, waits, and removes them. What did not become ready in time is left to be looked at.
+// run creates the Machines, waits, and deletes them. If some do not become ready in time, they are kept for analysis.
 func (t *test) run(ctx context.Context, out io.Writer) error {
 	if n := t.count(); n > 0 {
 		return fmt.Errorf("namespace %q has %d Machines already, and a load test uses one that has none", t.Namespace, n)
@@ -149,7 +149,7 @@ func (t *test) count() int {
 	return len(t.seen)
 }
 
-// each does something with each Machine, some at once, until one fails.
+// each calls a function for each Machine, some in parallel, until one call fails.
 func (t *test) each(ctx context.Context, do func(context.Context, string) error) error {
 	names := make(chan string)
 	failures := make(chan error, writers)
@@ -206,7 +206,7 @@ func (t *test) machine(name string) *unstructured.Unstructured {
 			"providerConfigRef": map[string]any{"kind": "ClusterProviderConfig", "name": t.ProviderConfig},
 			"forProvider": map[string]any{
 				"template": t.Template, "cpu": map[string]any{"cores": int64(1)}, "memory": "256Mi",
-				"shutdownTimeoutSeconds": int64(1), // How long guests take is not what is measured.
+				"shutdownTimeoutSeconds": int64(1), // The time that guests take is not measured.
 			},
 		},
 	}}
@@ -219,7 +219,7 @@ func (t *test) remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// wait returns when left tells of none, and an error that has an example when that takes too long.
+// wait waits until left returns no Machine. If that takes too long, it returns an error with an example.
 func (t *test) wait(ctx context.Context, what string, left func() (int, string)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, errors.New("the time is over"))
 	defer cancel()
@@ -238,7 +238,7 @@ func (t *test) wait(ctx context.Context, what string, left func() (int, string))
 	}
 }
 
-// unready counts the Machines that have not been ready yet, with one of them.
+// unready returns the number of Machines that have not been ready yet, and one of them.
 func (t *test) unready() (int, string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -250,7 +250,7 @@ func (t *test) unready() (int, string) {
 	return 0, ""
 }
 
-// left counts the Machines that are there, with one of them.
+// left returns the number of existing Machines, and one of them.
 func (t *test) left() (int, string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -260,7 +260,7 @@ func (t *test) left() (int, string) {
 	return 0, ""
 }
 
-// took is how long each Machine took from its creation to its being ready.
+// took returns how long each Machine took from its creation to readiness.
 func (t *test) took() []time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/percentile"
 )
 
-// summary tells how many there were, how long they took, each and together, and how many that makes in a second.
+// summary returns the number of Machines, how long they took individually and together, and their rate per second.
 func summary(took []time.Duration, all time.Duration) string {
 	return fmt.Sprintf("%d in %s, each p50 %s, p95 %s, p99 %s, %.1f per second", len(took), all.Round(time.Millisecond),
 		of(took, 50), of(took, 95), of(took, 99), float64(len(took))/all.Seconds())

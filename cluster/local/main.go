@@ -61,7 +61,7 @@ type (
 )
 
 func main() {
-	// What the Kubernetes libraries log is of no use to whoever runs the launcher; errors are returned.
+	// The logs of the Kubernetes libraries do not help users of the launcher. Errors are returned.
 	klog.SetLogger(logr.Discard())
 	ctrllog.SetLogger(logr.Discard())
 
@@ -87,7 +87,7 @@ func (c assetsCommand) Run(repo repository.Repository) error {
 	if err != nil {
 		return err
 	}
-	// Go uses the result of a test again where the folder has the same name, also in another clone, if that shares the cache.
+	// Go reuses a cached test result if the folder has the same name, even if it is in another clone that shares the cache.
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return fmt.Errorf("cannot resolve the folder of the control plane: %w", err)
 	}

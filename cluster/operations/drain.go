@@ -24,15 +24,15 @@ import (
 
 // A drain moves Machines off a node, a few at a time.
 type drain struct {
-	// Node is the node that is drained.
+	// Node is the node to drain.
 	Node string `json:"node"`
-	// To are the nodes that take its Machines: each time the one with the fewest of those that were selected.
+	// To are the nodes that its Machines move to: each time the one with the fewest selected Machines.
 	To []string `json:"to"`
-	// MaxMigrations is how many Machines may be on their way at once. Default: 1.
+	// MaxMigrations is how many Machines may migrate at once. Default: 1.
 	MaxMigrations *int `json:"maxMigrations,omitempty"`
 }
 
-// plan has the next Machines move, and the node take no new ones if its ProxmoxNode is among those given.
+// plan moves the next Machines, and closes the node for new ones if its ProxmoxNode is among those given.
 func (d drain) plan(machines, nodes []object) plan {
 	p := d.closed(nodes)
 	held := map[string]int{}
@@ -60,7 +60,7 @@ func (d drain) plan(machines, nodes []object) plan {
 	return p
 }
 
-// closed has placement choose the drained node no more.
+// closed prevents placement from choosing the drained node.
 func (d drain) closed(nodes []object) plan {
 	p := plan{}
 	for _, n := range nodes {
@@ -75,7 +75,7 @@ func (d drain) closed(nodes []object) plan {
 	return p
 }
 
-// fewest is the first of the nodes with the fewest Machines.
+// fewest returns the first of the nodes with the fewest Machines.
 func (d drain) fewest(held map[string]int) string {
 	best := d.To[0]
 	for _, node := range d.To {

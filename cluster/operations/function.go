@@ -26,28 +26,28 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/functionserver"
 )
 
-// The names of the requirements that an Operation gives.
+// The names of an Operation's requirements.
 const (
 	machinesRequired = "machines"
 	nodesRequired    = "nodes"
 )
 
-// A function answers what Crossplane asks for an Operation.
+// A function handles Crossplane's requests for an Operation.
 type function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 }
 
-// A plan is what a run applies and tells.
+// A plan has the objects and the messages of a run.
 type plan struct {
-	// apply are objects, or parts of them that are there.
+	// apply are objects, or parts of existing objects.
 	apply []object
-	// events tell what is applied, and what is waited for.
+	// events are messages about what is applied and what the run waits for.
 	events []string
-	// remaining counts the Machines that another run has to care for.
+	// remaining is the number of Machines for another run.
 	remaining int
 }
 
-// RunFunction plans one run. What is wrong with the input or with a Machine fails the Operation, which applies nothing then.
+// RunFunction plans one run. An error in the input or of a Machine fails the Operation, which then applies nothing.
 func (function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	rsp := &fnv1.RunFunctionResponse{
 		Meta: &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag()}, Desired: req.GetDesired(), Context: req.GetContext(),
@@ -87,7 +87,7 @@ func planned(req *fnv1.RunFunctionRequest) (plan, error) {
 	return in.Drain.plan(machines, nodes), nil
 }
 
-// into adds the plan to what earlier steps of the pipeline want.
+// into adds the plan to the results of earlier steps of the pipeline.
 func (p plan) into(rsp *fnv1.RunFunctionResponse) error {
 	if rsp.GetDesired() == nil {
 		rsp.Desired = &fnv1.State{}

@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/kube"
 )
 
-// machineOf returns a Machine of namespace shop that is Ready, on pve1, changed by fields such as "spec.forProvider.node: pve2".
+// machineOf returns a Machine in namespace shop that is Ready, on pve1, changed by fields such as "spec.forProvider.node: pve2".
 func machineOf(t *testing.T, name string, fields ...string) *fnv1.Resource {
 	t.Helper()
 	o := map[string]any{
@@ -67,7 +67,7 @@ func resourceOf(t *testing.T, o map[string]any) *fnv1.Resource {
 	return &fnv1.Resource{Resource: s}
 }
 
-// run runs the function with an input, whose kind and version it adds, and what the requirements have found.
+// run runs the function with an input, whose kind and version it adds, and with the objects that the requirements have found.
 func run(t *testing.T, input string, found map[string][]*fnv1.Resource) *fnv1.RunFunctionResponse {
 	t.Helper()
 	in := map[string]any{"apiVersion": inputVersion, "kind": inputKind}
@@ -85,7 +85,7 @@ func run(t *testing.T, input string, found map[string][]*fnv1.Resource) *fnv1.Ru
 	return rsp
 }
 
-// fatal is why a run applies nothing; empty if it does.
+// fatal returns why a run applies nothing, or an empty string if it applies something.
 func fatal(rsp *fnv1.RunFunctionResponse) string {
 	for _, r := range rsp.GetResults() {
 		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
@@ -95,7 +95,7 @@ func fatal(rsp *fnv1.RunFunctionResponse) string {
 	return ""
 }
 
-// applied is what a run declares, by objects.
+// applied returns the desired objects of a run.
 func applied(rsp *fnv1.RunFunctionResponse) map[string]any {
 	out := map[string]any{}
 	for name, r := range rsp.GetDesired().GetResources() {
@@ -182,7 +182,7 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// TestPart has what is applied to a Machine be a part of that Machine and of no other that has its name later.
+// TestPart checks that what is applied to a Machine applies only to that Machine, and not to a later one with its name.
 func TestPart(t *testing.T) {
 	rsp := run(t, "reboot: {token: t}", map[string][]*fnv1.Resource{machinesRequired: {machineOf(t, "a", "spec.forProvider.template: debian")}})
 	want := map[string]any{
@@ -241,7 +241,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainedNode has placement choose the drained node no more, by its ProxmoxNode.
+// TestDrainedNode checks that placement does not choose the drained node any more, because of its ProxmoxNode.
 func TestDrainedNode(t *testing.T) {
 	node := func(name string, spec map[string]any) *fnv1.Resource {
 		return resourceOf(t, map[string]any{
@@ -308,7 +308,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEarlierSteps keeps what earlier steps of a pipeline want.
+// TestEarlierSteps checks that the results of earlier steps of a pipeline are kept.
 func TestEarlierSteps(t *testing.T) {
 	req := &fnv1.RunFunctionRequest{
 		Input:             resourceOf(t, map[string]any{"apiVersion": inputVersion, "kind": inputKind, "snapshot": map[string]any{"name": "s"}}).GetResource(),
@@ -324,7 +324,7 @@ func TestEarlierSteps(t *testing.T) {
 	}
 }
 
-// TestExamples has the function understand the inputs of all examples.
+// TestExamples checks that the function accepts the inputs of all examples.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("../../examples/operations/*.yaml")
 	if err != nil {
@@ -354,7 +354,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// inputsOf are the inputs of an Operation, or of the template of one.
+// inputsOf returns the inputs of an Operation, or of an Operation's template.
 func inputsOf(o *unstructured.Unstructured) []map[string]any {
 	path := []string{"spec", "pipeline"}
 	if strings.HasSuffix(o.GetKind(), "CronOperation") {

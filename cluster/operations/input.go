@@ -29,7 +29,7 @@ const (
 	inputKind    = "MachineOperation"
 )
 
-// An input says what is to be done with the Machines: one of the three.
+// An input selects one of three operations on the Machines.
 type input struct {
 	functionserver.Header
 
@@ -38,7 +38,7 @@ type input struct {
 	Drain    *drain    `json:"drain,omitempty"`
 }
 
-// Validate refuses what is contradictory or missing.
+// Validate refuses contradictory or missing values.
 func (in input) Validate() error {
 	if err := in.Check(inputVersion, inputKind); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (d drain) validate() error {
 	return atLeastOne("drain.maxMigrations", d.MaxMigrations)
 }
 
-// atLeastOne accepts a limit that is left out, for 1.
+// atLeastOne accepts a limit of at least 1, or none, which means 1.
 func atLeastOne(field string, n *int) error {
 	if n != nil && *n < 1 {
 		return fmt.Errorf("%s must be 1 or more, not %d", field, *n)

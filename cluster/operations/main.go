@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command operations is a function for Operations of Crossplane: it takes snapshots of Machines, reboots them one after the other, or
-// moves them off a node. It is told the Machines, asks nobody, and keeps nothing: each run goes by what the Machines say of themselves.
+// Command operations is a function for Operations of Crossplane. It takes snapshots of Machines, reboots them one after the other, or moves them off a
+// node. It receives the Machines, makes no calls, and keeps no state: each run uses only the Machines' own status.
 package main
 
 import "github.com/vitistack/provider-proxmox/cluster/functionserver"

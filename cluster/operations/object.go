@@ -27,10 +27,10 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// An object is one of the provider's, of either scope.
+// An object is an object of the provider, of either scope.
 type object struct{ unstructured.Unstructured }
 
-// required returns what an Operation's requirement has found, in the order of the names. What is being deleted is left out.
+// required returns the objects that an Operation's requirement has found, sorted by name. It leaves out objects that are being deleted.
 func required(req *fnv1.RunFunctionRequest, requirement, kind string) ([]object, error) {
 	var found []object
 	for _, item := range req.GetRequiredResources()[requirement].GetItems() {
@@ -47,22 +47,22 @@ func required(req *fnv1.RunFunctionRequest, requirement, kind string) ([]object,
 	return found, nil
 }
 
-// String is the kind and the name, with the namespace if there is one.
+// String returns the kind and the name, with the namespace if there is one.
 func (o object) String() string {
 	return o.GetKind() + " " + strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 }
 
-// declared is a text of spec.forProvider.
+// declared returns a string field of spec.forProvider.
 func (o object) declared(field ...string) string {
 	return o.text(append([]string{"spec", "forProvider"}, field...)...)
 }
 
-// observed is a text of status.atProvider.
+// observed returns a string field of status.atProvider.
 func (o object) observed(field ...string) string {
 	return o.text(append([]string{"status", "atProvider"}, field...)...)
 }
 
-// text is empty if there is none.
+// text returns an empty string if there is none.
 func (o object) text(field ...string) string {
 	text, _, _ := unstructured.NestedString(o.Object, field...)
 	return text
@@ -70,8 +70,8 @@ func (o object) text(field ...string) string {
 
 func (o object) ready() bool { return machine.Of(&o.Unstructured).Ready == "True" }
 
-// with is a part of the object that has it declare something. It has the UID of the object, so that applying it fails where the object
-// has gone meanwhile, instead of making another.
+// with returns a part of the object with declared fields. It has the UID of the object, so that applying it fails if the object was deleted meanwhile,
+// instead of creating another one.
 func (o object) with(declared map[string]any) object {
 	out := o.named(o.GetKind(), o.GetName())
 	out.SetUID(o.GetUID())
@@ -79,7 +79,7 @@ func (o object) with(declared map[string]any) object {
 	return out
 }
 
-// named is an object of another name, in the group and namespace of this one.
+// named returns an object with another name, in the group and namespace of this one.
 func (o object) named(kind, name string) object {
 	out := object{unstructured.Unstructured{Object: map[string]any{}}}
 	out.SetAPIVersion(o.GetAPIVersion())

@@ -22,16 +22,16 @@ import (
 	"strings"
 )
 
-// A reboot is done once of every Machine that is to run, a few at a time.
+// A reboot reboots every Machine that should run once, a few at a time.
 type reboot struct {
-	// Token is what makes it one reboot, as that of a Machine's powerAction.
+	// Token identifies the reboot, like that of a Machine's powerAction.
 	Token string `json:"token"`
 	// MaxUnavailable is how many Machines may be rebooting or not Ready at once. Default: 1.
 	MaxUnavailable *int `json:"maxUnavailable,omitempty"`
 }
 
-// plan has the next Machines reboot while no more than a few are not Ready. It ends with an error where one has failed, so that a change
-// that breaks one guest does not break all.
+// plan reboots the next Machines while no more than a few are not Ready. It returns an error if a reboot has failed, so that a change that breaks one
+// guest does not break all.
 func (r reboot) plan(machines []object) (plan, error) {
 	p := plan{}
 	var next, busy []object
@@ -63,17 +63,17 @@ func waiting(busy []object) []string {
 	return out
 }
 
-// toRun reports whether a Machine is to run: one that is not cannot reboot.
+// toRun reports whether a Machine should run: others cannot reboot.
 func toRun(m object) bool { return slices.Contains([]string{"", "Running"}, m.declared("powerState")) }
 
 func (r reboot) asked(m object) bool { return m.declared("powerAction", "token") == r.Token }
 
-// done reports whether the reboot has ended, well or not.
+// done reports whether the reboot has ended, with success or not.
 func (r reboot) done(m object) bool {
 	return m.observed("powerAction", "token") == r.Token && m.observed("powerAction", "result") != ""
 }
 
-// failed reports whether the reboot ended in an error. Where the end was not seen, the Machine's being Ready counts.
+// failed reports whether the reboot ended in an error. If the end was not observed, it depends on whether the Machine is Ready.
 func (r reboot) failed(m object) bool {
 	result := m.observed("powerAction", "result")
 	return r.done(m) && result != "OK" && !strings.HasPrefix(result, "WARNINGS") && !strings.HasPrefix(result, "unknown")

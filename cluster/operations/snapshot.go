@@ -18,7 +18,7 @@ package main
 
 import "fmt"
 
-// snapshotLabel has the name by which the Snapshots of an Operation are waited for, and deleted.
+// snapshotLabel is a label with the name by which the Snapshots of an Operation are found and deleted.
 const snapshotLabel = "operations.proxmox.vitistack.io/snapshot"
 
 // A snapshot is taken of every Machine.
@@ -27,7 +27,7 @@ type snapshot struct {
 	Name string `json:"name"`
 	// Description of the snapshots in Proxmox VE.
 	Description string `json:"description,omitempty"`
-	// IncludeMemory saves the memory of the VMs, which have to run then.
+	// IncludeMemory saves the memory of the VMs, which must be running then.
 	IncludeMemory bool `json:"includeMemory,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func (s snapshot) plan(machines []object) plan {
 		}
 		o := m.named("Snapshot", m.GetName()+"-"+s.Name)
 		o.Object["spec"] = map[string]any{"forProvider": declared}
-		// As any values are here: what becomes a protobuf has no other maps.
+		// The type must be map[string]any: protobuf converts no other maps.
 		o.Object["metadata"].(map[string]any)["labels"] = map[string]any{snapshotLabel: s.Name} //nolint:forcetypeassert // Made by named.
 		p.apply = append(p.apply, o)
 		p.events = append(p.events, fmt.Sprintf("%s: %s", m, o))

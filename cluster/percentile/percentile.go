@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package percentile tells how long most of many took.
+// Package percentile computes percentiles of durations.
 package percentile
 
 import (
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Of is the duration that so many in a hundred do not exceed; 0 of none.
+// Of returns the duration that a percentage of all do not exceed, or 0 without any.
 func Of(all []time.Duration, percent int) time.Duration {
 	if len(all) == 0 {
 		return 0

@@ -34,8 +34,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
-// A browser is a Chromium without a window and a page in it. It is told what to do over a pair of pipes, in the
-// words of the DevTools protocol, each message followed by a zero byte.
+// A browser is a Chromium without a window, with one page. It is controlled over a pair of pipes with the DevTools protocol, in which each message is
+// followed by a zero byte.
 type browser struct {
 	ctx     context.Context //nolint:containedctx // It ends with the test.
 	in      io.WriteCloser
@@ -88,19 +88,19 @@ func openBrowser(ctx context.Context, t *testing.T, dir string) *browser {
 		t.Fatal(err)
 	}
 	for _, f := range []*os.File{fromTest, toTest, log} {
-		_ = f.Close() // Chromium has them.
+		_ = f.Close() // Chromium has inherited them.
 	}
 	b := &browser{ctx: ctx, in: in, log: log.Name(), waiting: map[int]chan message{}, ended: make(chan struct{})}
 	go b.listen(out)
 	t.Cleanup(func() {
-		_ = in.Close() // It ends when nobody can talk to it any more.
+		_ = in.Close() // It ends when the pipe is closed.
 		_ = cmd.Wait()
 	})
 	b.openPage(t)
 	return b
 }
 
-// openPage makes the page to which all further calls go.
+// openPage creates the page that all further calls use.
 func (b *browser) openPage(t *testing.T) {
 	t.Helper()
 	var target struct{ TargetID string }
@@ -113,7 +113,7 @@ func (b *browser) openPage(t *testing.T) {
 	}
 }
 
-// listen takes what the browser says: answers, and events that somebody asked for.
+// listen receives the messages of the browser: responses, and events that were subscribed to.
 func (b *browser) listen(out io.Reader) {
 	defer close(b.ended)
 	messages := bufio.NewReader(out)
@@ -195,7 +195,7 @@ func (b *browser) call(t *testing.T, method string, params any, into any) {
 	}
 }
 
-// evaluate returns the value of an expression of the page's language.
+// evaluate returns the value of a JavaScript expression in the page.
 func (b *browser) evaluate(t *testing.T, expression string) any {
 	t.Helper()
 	var out struct {
@@ -209,7 +209,7 @@ func (b *browser) evaluate(t *testing.T, expression string) any {
 	return out.Result.Value
 }
 
-// text returns what a person reads in an element, on one line.
+// text returns the visible text of an element, on one line.
 func (b *browser) text(t *testing.T, id string) string {
 	t.Helper()
 	return strings.Join(strings.Fields(fmt.Sprint(b.evaluate(t, "document.getElementById('"+id+"')?.innerText ?? ''"))), " ")
@@ -237,7 +237,7 @@ func (b *browser) until(t *testing.T, id, want string) {
 	}
 }
 
-// seen returns what went wrong in the page and the addresses that it asked, so far.
+// seen returns the errors in the page and the addresses that it requested so far.
 func (b *browser) seen() (troubles, urls []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package ui tests the page of the built pve-simulator in a Chromium, as a person sees it.
+// Package ui tests the page of the built pve-simulator in a Chromium, as users see it.
 package ui
 
 import (
@@ -35,10 +35,10 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
-// maxWait is how long the page may take to show what has happened; it asks once a second.
+// maxWait limits how long the page may take to show a change. The page makes a request once a second.
 const maxWait = 20 * time.Second
 
-// What TestMain hands to the tests.
+// Set by TestMain.
 var (
 	runContext context.Context       //nolint:gochecknoglobals // Nothing else reaches tests from TestMain.
 	checkout   repository.Repository //nolint:gochecknoglobals // See above.
@@ -89,7 +89,7 @@ func startSimulator(t *testing.T, args ...string) *pve {
 	return &pve{url: "https://" + address}
 }
 
-// ask sends a request such as "POST /api2/json/nodes/pve1/qemu" with the token of the built-in scenario, which must succeed.
+// ask sends a request such as "POST /api2/json/nodes/pve1/qemu" with the token of the built-in scenario. The request must succeed.
 func (p *pve) ask(t *testing.T, request, kind, body string) {
 	t.Helper()
 	verb, path, _ := strings.Cut(request, " ")
@@ -129,7 +129,7 @@ func TestPage(t *testing.T) {
 	if got := b.evaluate(t, "document.querySelector('main h2').innerText"); got != "Guests" {
 		t.Errorf("the page begins with %v", got)
 	}
-	// A new VM, its task from start to end, and the request that made it.
+	// A new VM, its task from start to end, and the request that created it.
 	sim.ask(t, "POST /api2/json/nodes/pve1/qemu/9000/clone", form, "newid=300&name=made-by-a-client&full=1&storage=local-lvm")
 	b.until(t, "tasks", "qmclone 9000 pve1 crossplane@pve!demo running")
 	b.until(t, "guests", "300 made-by-a-client pve1 stopped, locked: clone")
@@ -140,7 +140,7 @@ func TestPage(t *testing.T) {
 	b.until(t, "guests", "net1 e1000 vmbr1 VLAN 20 BC:24:11:00:00:01 blue")
 	b.checkWords(t)
 
-	// What goes wrong.
+	// Faults.
 	sim.ask(t, "POST /_simulator/faults", object, `{"path":"/version","status":500}`)
 	b.until(t, "faults", "/version status=500")
 	sim.ask(t, "PUT /_simulator/nodes/pve2", object, `{"online":false}`)
@@ -148,7 +148,7 @@ func TestPage(t *testing.T) {
 	sim.ask(t, "PUT /_simulator/quorum", object, `{"quorate":false}`)
 	b.until(t, "about", "no quorum")
 
-	// What a person looks for.
+	// The search of a user.
 	b.evaluate(t, "search.value = 'made-by pve1'; search.dispatchEvent(new Event('input'))")
 	b.until(t, "guests-count", "1 shown")
 	if got := b.text(t, "guests"); strings.Contains(got, "9000") {
@@ -173,7 +173,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// checkWords sees that no line ends within a word of a table.
+// checkWords checks that no line of a table breaks within a word.
 func (b *browser) checkWords(t *testing.T) {
 	t.Helper()
 	if got := b.evaluate(t, brokenWords); got != "" {
@@ -181,7 +181,7 @@ func (b *browser) checkWords(t *testing.T) {
 	}
 }
 
-// brokenWords are the words of the tables that are on several lines. A path is as many words as it has parts.
+// brokenWords returns the words of the tables that are split over several lines. The parts of a path count as separate words.
 const brokenWords = `(() => {
 	const broken = [];
 	for (const cell of document.querySelectorAll("td, th")) {
@@ -198,7 +198,7 @@ const brokenWords = `(() => {
 	return broken.join(" ");
 })()`
 
-// checkLook looks at the page on a phone, in the dark, and with the ears.
+// checkLook checks the page on a phone, in dark mode, and for screen readers.
 func (b *browser) checkLook(t *testing.T) {
 	t.Helper()
 	b.call(t, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true}, nil)
@@ -232,7 +232,7 @@ func (b *browser) checkLook(t *testing.T) {
 	}
 }
 
-// contrast is the lowest contrast between the texts of the page and the card that they are on.
+// contrast is the lowest contrast between the texts of the page and their card.
 const contrast = `(() => {
 	const light = color => {
 		const [r, g, b] = color.match(/[\d.]+/g).map(Number).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
@@ -243,7 +243,7 @@ const contrast = `(() => {
 		.map(ink => (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05)));
 })()`
 
-// TestControlToken shows nothing to who does not know the token.
+// TestControlToken checks that nothing is shown without the token.
 func TestControlToken(t *testing.T) {
 	file := t.TempDir() + "/token"
 	if err := os.WriteFile(file, []byte("open-sesame\n"), 0o600); err != nil {
@@ -261,7 +261,7 @@ func TestControlToken(t *testing.T) {
 	b.until(t, "nodes", "pve1 online")
 }
 
-// TestManyGuests limits what is shown, not what is counted.
+// TestManyGuests checks that the number of shown guests is limited, but not that of counted ones.
 func TestManyGuests(t *testing.T) {
 	file := t.TempDir() + "/many.yaml"
 	scenario := "nodes: [{name: a}, {name: b}]\nguests:\n- {vmid: 1000, node: a, count: 10000, config: {name: many}}\n"

@@ -41,12 +41,12 @@ const (
 
 type output interface{ io.Writer }
 
-// folder is where everything that is built lies.
+// folder is the folder with all that is built.
 type folder struct {
 	Output string `default:"_output" help:"The folder for what is built." type:"path"`
 }
 
-// prepare makes the folder.
+// prepare creates the folder.
 func (f folder) prepare() error {
 	if err := os.MkdirAll(f.Output, 0o750); err != nil {
 		return fmt.Errorf("cannot make the folder for what is built: %w", err)
@@ -61,7 +61,7 @@ func (f folder) simulator() string     { return filepath.Join(f.Output, simulato
 func (f folder) operations() string    { return filepath.Join(f.Output, "function") }
 func (f folder) conditions() string    { return filepath.Join(f.Output, "conditions") }
 
-// sbom and spdx are the bills of materials of a program for an architecture.
+// sbom and spdx return the bills of materials of a program for an architecture.
 func (f folder) sbom(program, arch string) string {
 	return filepath.Join(f.Output, "sbom-"+program+"-"+arch+".cdx.json")
 }
@@ -70,7 +70,7 @@ func (f folder) spdx(program, arch string) string {
 	return filepath.Join(f.Output, "sbom-"+program+"-"+arch+".spdx.json")
 }
 
-// build is what both the image and the package are made of.
+// build has the common inputs of the image and the package.
 type build struct {
 	folder
 

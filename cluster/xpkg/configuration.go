@@ -30,13 +30,13 @@ import (
 
 const (
 	configurationName = "configuration-proxmox"
-	// compositions is the folder of the Configuration: its metadata, what it installs and what it shows.
+	// compositions is the folder of the Configuration: its metadata, the objects that it installs and its examples.
 	compositions = "examples/composition"
 )
 
 type configurationCommand struct{ build }
 
-// Run builds the Configuration: objects alone, and so the same for each architecture.
+// Run builds the Configuration. It consists only of objects, so it is the same for each architecture.
 func (c configurationCommand) Run(_ context.Context, out output) error {
 	if err := c.prepare(); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (c configurationCommand) Run(_ context.Context, out output) error {
 	return c.keep(out, "package", c.configuration(), images)
 }
 
-// configurations are the Configuration once for each architecture that Crossplane may run on.
+// configurations returns the Configuration once for each architecture that Crossplane may run on.
 func (b build) configurations() (map[string]v1.Image, error) {
 	contents, err := bundle.Read(os.DirFS(b.Root), compositions+"/crossplane.yaml", []string{compositions + "/apis"},
 		[]string{compositions + "/examples", compositions + "/migration"})

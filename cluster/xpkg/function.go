@@ -34,12 +34,12 @@ const (
 	conditionsName = "function-proxmox-conditions"
 )
 
-// A function is what its package is made of.
+// A function describes the content of a function's package.
 type function struct {
 	name string
 	// folder has its metadata, and main is the package of its program; both are below the folder cluster.
 	folder, main string
-	// examples are the folders of what the package shows.
+	// examples are the folders of the package's examples.
 	examples []string
 }
 

@@ -27,13 +27,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestFunctions has Crossplane run each function for what it is for, and nothing else.
+// TestFunctions checks that Crossplane runs each function only for its purpose.
 func TestFunctions(t *testing.T) {
 	cases := map[string]struct {
 		reason       string
 		function     function
 		capabilities []string
-		// version is that of Crossplane that the function needs.
+		// version of Crossplane that the function needs.
 		version  string
 		examples []string
 	}{
@@ -71,7 +71,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestVulncheckKnowsPrograms has make vulncheck look at each program that an image or a package has.
+// TestVulncheckKnowsPrograms checks that make vulncheck includes each program of an image or a package.
 func TestVulncheckKnowsPrograms(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "make", "--dry-run", "vulncheck")
 	cmd.Dir = "../.."

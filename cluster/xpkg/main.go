@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command xpkg builds the provider's container image and its Crossplane package, and publishes them. It needs Go
-// and nothing else; the same source always gives the same digests.
+// Command xpkg builds the provider's container image and its Crossplane package, and publishes them. It only needs Go. The same source always results
+// in the same digests.
 package main
 
 import (

@@ -39,17 +39,17 @@ type publishCommand struct {
 	Key      string   `help:"A key of cosign to sign with; its password is in COSIGN_PASSWORD. Without one nothing is signed." placeholder:"FILE"`
 }
 
-// published is what is pushed to a repository.
+// published describes what is pushed to a repository.
 type published struct {
 	repository, dir string
-	// programs are those that its images hold, each with bills of materials.
+	// programs are the programs in its images, each with bills of materials.
 	programs []string
-	// optional is what is built apart, for those who want it.
+	// optional is true for what is built separately on request.
 	optional bool
 }
 
-// all are the package, which the Crossplane that installs it also runs; the image without the package, for the chart without Crossplane; the
-// Configuration, which runs nothing, and the function that it depends on; and what is there besides.
+// all returns what is published: the package, which the Crossplane that installs it also runs; the image without the package, for the chart without
+// Crossplane; the Configuration, which runs nothing, and the function that it depends on; and the optional ones.
 func (c publishCommand) all() []published {
 	return []published{
 		{repository: packageName, dir: c.bundle(), programs: []string{packageName}},
@@ -61,14 +61,14 @@ func (c publishCommand) all() []published {
 	}
 }
 
-// An artifact is what is pushed, as it was built.
+// An artifact is a built index to push.
 type artifact struct {
 	repository  string
 	index       v1.ImageIndex
 	attachments []store.Attachment
 }
 
-// Run pushes what is built, with its bills of materials. What is missing is an error before anything is pushed.
+// Run pushes the artifacts with their bills of materials. If something is missing, it returns an error before it pushes anything.
 func (c publishCommand) Run(ctx context.Context, out output) error {
 	signer, err := c.signer()
 	if err != nil {
@@ -107,7 +107,7 @@ func (p published) isAbsent() bool {
 	return p.optional && err != nil
 }
 
-// signer returns what signs, which is nil if there is no key. A key that cannot be used is an error before anything is pushed.
+// signer returns the signer, or nil if there is no key. If a key cannot be used, it returns an error before anything is pushed.
 func (c publishCommand) signer() (*signature.Signer, error) {
 	if c.Key == "" {
 		return nil, nil
@@ -151,7 +151,7 @@ func sign(ctx context.Context, signer signature.Signer, pushed string, built art
 	return nil
 }
 
-// attachments are the bills of materials of programs, for each architecture.
+// attachments returns the bills of materials of programs, for each architecture.
 func (c publishCommand) attachments(programs []string) ([]store.Attachment, error) {
 	var out []store.Attachment
 	for _, arch := range c.Arch {

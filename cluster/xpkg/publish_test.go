@@ -54,7 +54,7 @@ func TestPublishReadsTheKeyFirst(t *testing.T) {
 	}
 }
 
-// built returns an index of two images, with which a folder is filled as after a build, with the bills of materials of programs.
+// built returns an index of two images, and fills a folder with it like a build, with the bills of materials of programs.
 func built(t *testing.T, c publishCommand, dir string, programs ...string) v1.ImageIndex {
 	t.Helper()
 	index := v1.ImageIndex(empty.Index)
@@ -81,8 +81,8 @@ func built(t *testing.T, c publishCommand, dir string, programs ...string) v1.Im
 	return index
 }
 
-// TestPublish has cosign find the signature of everything that is pushed, and with that key a statement with the SPDX document of each program of each
-// image; registries list the bills of materials beside the image.
+// TestPublish checks that cosign verifies the signature of everything that is pushed, and with the same key a statement with the SPDX document of each
+// program of each image. Registries list the bills of materials next to the image.
 func TestPublish(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
 	defer server.Close()
@@ -124,7 +124,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// checkBills has an image have the bills of materials of programs, in both forms, and statements about them.
+// checkBills checks that an image has the bills of materials of programs, in both forms, and statements about them.
 func checkBills(t *testing.T, in name.Repository, index v1.ImageIndex, arch string, programs []string, verifier sigstore.Verifier) {
 	t.Helper()
 	digest, err := store.Digest(index, arch)
@@ -158,11 +158,11 @@ func checkBills(t *testing.T, in name.Repository, index v1.ImageIndex, arch stri
 	}
 }
 
-// TestPublishLooksFirst has what is missing stop the command before anything is pushed, except what is built apart.
+// TestPublishLooksFirst checks that a missing artifact stops the command before anything is pushed, unless the artifact is built separately.
 func TestPublishLooksFirst(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// remove is what is not there below the folder of what is built.
+		// remove is a path to remove below the folder of the build.
 		remove []string
 		want   string
 	}{
@@ -200,7 +200,7 @@ func TestPublishLooksFirst(t *testing.T) {
 	}
 }
 
-// TestBillsOfMaterials has each image that is built leave the bills of materials of its program where they are published from.
+// TestBillsOfMaterials checks that each built image leaves the bills of materials of its program in the folder that they are published from.
 func TestBillsOfMaterials(t *testing.T) {
 	root := t.TempDir()
 	for file, text := range map[string]string{"go.mod": "module example.com/tiny\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() {}\n"} {

@@ -50,7 +50,7 @@ func (c simulatorCommand) Run(ctx context.Context, out output) error {
 	return c.keep(out, "image", c.simulator(), images)
 }
 
-// simulatorImage runs the simulator, and has the program of the load test beside it.
+// simulatorImage returns an image that runs the simulator, and also contains the program of the load test.
 func (b build) simulatorImage(ctx context.Context, arch string) (v1.Image, error) {
 	img, err := b.imageOf(ctx, arch, simulatorName, program.Source{Root: b.Root, Package: "./cmd/" + simulatorName, LinkerFlags: b.LinkerFlags})
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/version"
 )
 
-// changeLogOptions returns where changes are recorded; nil if they are not.
+// changeLogOptions returns the options for recording changes, or nil if changes are not recorded.
 func changeLogOptions(o options) (*xpcontroller.ChangeLogOptions, error) {
 	if !o.EnableChangeLogs {
 		return nil, nil

@@ -39,7 +39,7 @@ import (
 // checkCommand is the first argument of a run that checks a connection.
 const checkCommand = "check"
 
-// errNotReady ends a check that found something wrong, which was printed.
+// errNotReady ends a check that found problems, which it has printed.
 var errNotReady = errors.New("the provider cannot work with this connection")
 
 // checkOptions are the flags of a run that checks a connection.
@@ -65,7 +65,7 @@ func checkConnection(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// featureNames returns all that may be checked.
+// featureNames returns the names of all features that can be checked.
 func featureNames() string {
 	all := proxmox.Features()
 	names := make([]string, 0, len(all))
@@ -103,7 +103,7 @@ func printConditions(out io.Writer, conditions []xpv2.Condition) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, c := range conditions {
 		if c.Type == xpv2.TypeReady {
-			continue // It repeats the first that is false.
+			continue // Ready repeats the first condition that is false.
 		}
 		text := c.Message
 		switch {

@@ -106,7 +106,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckByProviderConfig checks what a configuration of Kubernetes says, of whichever kind it is.
+// TestCheckByProviderConfig checks connections of provider configurations of all kinds.
 func TestCheckByProviderConfig(t *testing.T) {
 	env, o := apiServer(t)
 	kube := install(t, env)
@@ -114,7 +114,7 @@ func TestCheckByProviderConfig(t *testing.T) {
 	all := configured(pve)
 	secret, own, shared, team := all[0], all[1], all[2], all[3]
 	strict := shared.DeepCopyObject().(*namespaced.ClusterProviderConfig)
-	strict.Spec.Features = []v1alpha1.ProviderFeature{"Nodes"} // The token lacks a privilege for that.
+	strict.Spec.Features = []v1alpha1.ProviderFeature{"Nodes"} // The token lacks a privilege for this feature.
 	lab := strict.DeepCopy()
 	lab.Name = "lab"
 	const both = "there are ProviderConfig/default and ClusterProviderConfig/default, which differ: name one with --provider-config,"
@@ -185,7 +185,7 @@ func TestCheckByProviderConfig(t *testing.T) {
 	}
 }
 
-// TestCheckUnconnected has nothing to check.
+// TestCheckUnconnected checks a configuration without a connection.
 func TestCheckUnconnected(t *testing.T) {
 	t.Setenv("KUBECONFIG", t.TempDir()+"/none")
 	t.Setenv("PROXMOX_ENDPOINT", "")
@@ -194,7 +194,7 @@ func TestCheckUnconnected(t *testing.T) {
 	}
 }
 
-// TestConnectionOfEnvironment has a provider configuration that is named go before an endpoint of the environment.
+// TestConnectionOfEnvironment checks that a named provider configuration takes precedence over an endpoint of the environment.
 func TestConnectionOfEnvironment(t *testing.T) {
 	variables := map[string]string{"PVE_ENDPOINT": "https://a:8006, https://b:8006"}
 	cases := map[string]struct {
@@ -232,7 +232,7 @@ func TestConnectionOfEnvironment(t *testing.T) {
 	}
 }
 
-// TestFeatureNames has the help name what the definition of provider configurations takes.
+// TestFeatureNames checks that the help names the features that the definition of provider configurations allows.
 func TestFeatureNames(t *testing.T) {
 	file, err := definitions.Files.ReadFile("crds/proxmox.vitistack.io_providerconfigs.yaml")
 	if err != nil {

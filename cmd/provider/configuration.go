@@ -30,35 +30,35 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 )
 
-// A choice is of the provider configurations that the flags of a command may mean.
+// A choice has the provider configurations that the flags of a command may refer to.
 type choice struct {
 	meant []connect.Key
 
-	// hint says how others are named.
+	// hint describes how to name others.
 	hint string
 }
 
-// clusterScoped is the ProviderConfig of cluster-scoped resources.
+// clusterScoped returns the ProviderConfig of cluster-scoped resources.
 func clusterScoped(name string) connect.Key {
 	return connect.Key{ObjectKey: client.ObjectKey{Name: name}, Kind: cluster.ProviderConfigGroupVersionKind.GroupKind()}
 }
 
-// forAllNamespaces is the ClusterProviderConfig of a name.
+// forAllNamespaces returns the ClusterProviderConfig with a name.
 func forAllNamespaces(name string) connect.Key {
 	return connect.Key{ObjectKey: client.ObjectKey{Name: name}, Kind: namespaced.ClusterProviderConfigGroupVersionKind.GroupKind()}
 }
 
-// ofNamespace is the ProviderConfig that a namespace has of its own.
+// ofNamespace returns the ProviderConfig of a namespace.
 func ofNamespace(namespace, name string) connect.Key {
 	return connect.Key{ObjectKey: client.ObjectKey{Namespace: namespace, Name: name}, Kind: namespaced.ProviderConfigGroupVersionKind.GroupKind()}
 }
 
-// newConnections returns what makes connections for a command.
+// newConnections returns a Connector for a command.
 func newConnections(kube client.Client) *connect.Connector {
 	return connect.New(kube, connect.WithUserAgent(userAgent()), connect.WithDefault(os.Getenv("PROXMOX_DEFAULT_CLUSTER")))
 }
 
-// find returns the one that there is, or an error that says what there is. Of two that say the same it does not matter which is used.
+// find returns the configuration that exists, or an error that lists the existing ones. Of two with the same spec, either may be returned.
 func (c choice) find(ctx context.Context, connections *connect.Connector, kube client.Reader) (connect.Key, error) {
 	found, err := connections.Existing(ctx, c.meant...)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c choice) find(ctx context.Context, connections *connect.Connector, kube c
 	return found[0].Key, nil
 }
 
-// missing says that there is none of those that may be meant, and which others there are.
+// missing returns an error that none of the possible configurations exists, and lists the others.
 func (c choice) missing(ctx context.Context, kube client.Reader) error {
 	meant := make([]string, 0, len(c.meant))
 	for _, k := range c.meant {
@@ -92,7 +92,7 @@ func (c choice) missing(ctx context.Context, kube client.Reader) error {
 	return errors.Errorf("%s, but %s: %s", text, strings.Join(others, ", "), c.hint)
 }
 
-// configurations are all that there are.
+// configurations returns the names of all configurations.
 func configurations(ctx context.Context, kube client.Reader) ([]string, error) {
 	var (
 		own    cluster.ProviderConfigList

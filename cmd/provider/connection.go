@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/version"
 )
 
-// connectionOptions are the flags that say how a command reaches Proxmox VE.
+// connectionOptions are the flags for how a command reaches Proxmox VE.
 type connectionOptions struct {
 	Endpoint        []string `group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn. Default: those of PROXMOX_ENDPOINT or PVE_ENDPOINT, unless Kubernetes has what --provider-config names." placeholder:"URL"`
 	CredentialsFile string   `group:"direct" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE"`
@@ -45,9 +45,9 @@ type connectionOptions struct {
 	ProviderConfig     string `group:"config" help:"Name of the provider configuration. Default: default." placeholder:"NAME"`
 	ProviderConfigKind string `default:"" enum:",ClusterProviderConfig,ProviderConfig" group:"config" help:"Kind of the provider configuration: ClusterProviderConfig, or ProviderConfig, which is that of the namespace or of cluster-scoped resources. Default: ClusterProviderConfig with a namespace, the one that there is without." placeholder:"KIND"`
 
-	// endpointOfVariables is for a command that names a provider configuration where there is no Kubernetes.
+	// endpointOfVariables is for a command that names a provider configuration if there is no Kubernetes.
 	endpointOfVariables []string
-	// byVariables is true if the endpoint is that of variables.
+	// byVariables is true if the endpoint is from variables.
 	byVariables bool
 }
 
@@ -63,9 +63,8 @@ func connectionGroups() []kong.Group {
 	}
 }
 
-// complete completes the options with those of the environment. A command that names a provider
-// configuration does not connect to an endpoint of the environment instead, unless there is
-// no Kubernetes: manifests name that configuration then.
+// complete completes the options with those of the environment. A command that names a provider configuration uses an endpoint of the environment only
+// if there is no Kubernetes. The name then appears only in the manifests.
 func (o *connectionOptions) complete(getenv func(string) string) {
 	switch variables := list(first(getenv, "PROXMOX_ENDPOINT", "PVE_ENDPOINT")); {
 	case len(o.Endpoint) > 0:
@@ -80,8 +79,7 @@ func (o *connectionOptions) complete(getenv func(string) string) {
 	}
 }
 
-// validate validates the names that the manifests get, which nobody else may see before
-// they are applied.
+// validate validates the names in the manifests, which are otherwise not checked until the manifests are applied.
 func (o *connectionOptions) validate() error {
 	o.complete(os.Getenv)
 	if len(validation.IsDNS1123Label(o.Namespace)) > 0 && o.Namespace != "" {
@@ -93,8 +91,7 @@ func (o *connectionOptions) validate() error {
 	return nil
 }
 
-// connect returns the connection, and a client of Kubernetes if that has the provider
-// configuration.
+// connect returns the connection. It also returns a Kubernetes client if the provider configuration is in Kubernetes.
 func (o *connectionOptions) connect(ctx context.Context) (*connect.Connection, client.Client, error) {
 	if len(o.Endpoint) > 0 {
 		c, err := o.direct()
@@ -122,7 +119,7 @@ func (o *connectionOptions) connect(ctx context.Context) (*connect.Connection, c
 	return conn, kube, err
 }
 
-// choice returns which provider configurations the flags may mean.
+// choice returns the provider configurations that the flags may refer to.
 func (o *connectionOptions) choice() choice {
 	c := choice{hint: "name one with --provider-config, --provider-config-kind and --namespace"}
 	own := o.ProviderConfigKind == namespaced.ProviderConfigKind
@@ -141,7 +138,7 @@ func (o *connectionOptions) choice() choice {
 
 func userAgent() string { return "provider-proxmox/" + version.String() }
 
-// requestsPerSecond leave Proxmox VE time for others.
+// requestsPerSecond leaves capacity of Proxmox VE to other clients.
 const requestsPerSecond = 20
 
 // direct connects without a provider configuration.
@@ -162,7 +159,7 @@ func (o *connectionOptions) direct() (*connect.Connection, error) {
 	return &connect.Connection{Client: c, Config: spec, Name: o.Endpoint[0]}, err
 }
 
-// credentials returns the credentials of a file, or of the environment.
+// credentials returns the credentials of a file or of the environment.
 func (o *connectionOptions) credentials(getenv func(string) string) (proxmox.Credentials, error) {
 	if o.CredentialsFile != "" {
 		b, err := os.ReadFile(o.CredentialsFile)

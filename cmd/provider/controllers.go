@@ -48,8 +48,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/version"
 )
 
-// addControllers adds controllers to the manager: each once the kinds that it needs exist if we
-// may watch for that, all at once otherwise.
+// addControllers adds controllers to the manager. If the provider may watch kinds, it adds each controller once the kinds that it needs exist,
+// otherwise all at once.
 func addControllers(ctx context.Context, mgr ctrl.Manager, l logging.Logger, o options) error {
 	ko, err := kindOptions(mgr, l, o, ctrlmetrics.Registry)
 	if err != nil {
@@ -73,7 +73,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, l logging.Logger, o o
 	return controller.SetupGated(mgr, ko)
 }
 
-// kindOptions returns the options of all controllers, with what they share.
+// kindOptions returns the options of all controllers, with what the controllers share.
 func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Registerer) (kind.Options, error) {
 	var mo []metrics.Option
 	if o.EnableMachineMetrics {
@@ -113,7 +113,7 @@ func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Reg
 	}, nil
 }
 
-// controllerOptions returns crossplane-runtime's.
+// controllerOptions returns the options of crossplane-runtime.
 func controllerOptions(l logging.Logger, o options, r prometheus.Registerer) (xpcontroller.Options, error) {
 	mo := &xpcontroller.MetricOptions{
 		PollStateMetricInterval: o.PollStateMetric,
@@ -145,7 +145,7 @@ func controllerOptions(l logging.Logger, o options, r prometheus.Registerer) (xp
 	}, nil
 }
 
-// mayWatchKinds reports whether we are permitted to watch for kinds to appear.
+// mayWatchKinds reports whether the provider may watch for kinds to appear.
 func mayWatchKinds(ctx context.Context, c client.Client) (bool, error) {
 	for _, verb := range []string{"get", "list", "watch"} {
 		r := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
@@ -168,7 +168,7 @@ func mayWatchKinds(ctx context.Context, c client.Client) (bool, error) {
 // podNamespaceFile has the namespace of the pod.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// podNamespace returns the namespace that the provider runs in; empty if it runs in no pod and none is set.
+// podNamespace returns the namespace that the provider runs in. It is empty if the provider does not run in a pod and none is set.
 func podNamespace(o options) string {
 	if o.LeaderElectionNamespace != "" {
 		return o.LeaderElectionNamespace

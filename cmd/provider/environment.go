@@ -43,25 +43,25 @@ import (
 )
 
 const (
-	// environmentName is the name of the Secret that is made of variables.
+	// environmentName is the name of the Secret that is created from variables.
 	environmentName = "provider-proxmox-environment"
-	// environmentLabel is on what is made of variables.
+	// environmentLabel is on objects that are created from variables.
 	environmentLabel = "proxmox.vitistack.io/from-environment"
-	// environmentNamespace of the Secret where there is no pod.
+	// environmentNamespace is the namespace of the Secret outside of a pod.
 	environmentNamespace = "default"
-	// environmentRetry is how often it is tried again to make a configuration.
+	// environmentRetry is the interval for retrying to create a configuration.
 	environmentRetry = 10 * time.Second
 )
 
-// prefixes returns the prefixes of the variables, the first of which goes before the second.
+// prefixes returns the prefixes of the variables. The first takes precedence.
 func prefixes() []string { return []string{"PROXMOX_", "PVE_"} }
 
-// credentialVariables are the variables of credentials, without a prefix.
+// credentialVariables returns the variables of credentials, without a prefix.
 func credentialVariables() []string {
 	return []string{"TOKEN", "TOKEN_ID", "TOKEN_SECRET", "USERNAME", "PASSWORD"}
 }
 
-// byPrefix returns, for each prefix with which some of the names have a value, the first variable that has one. What counts is the first of them.
+// byPrefix returns, for each prefix with which some of the names have a value, the first such variable. The first of them is used.
 func byPrefix(getenv func(string) string, names ...string) (found, ofPrefixes []string) {
 	for _, prefix := range prefixes() {
 		for _, name := range names {
@@ -74,7 +74,7 @@ func byPrefix(getenv func(string) string, names ...string) (found, ofPrefixes []
 	return found, ofPrefixes
 }
 
-// environmentCredentials returns those of variables, all of one prefix.
+// environmentCredentials returns the credentials in variables, which must all have the same prefix.
 func environmentCredentials(getenv func(string) string) (proxmox.Credentials, error) {
 	found, ofPrefixes := byPrefix(getenv, credentialVariables()...)
 	prefix, values := append(ofPrefixes, prefixes()...)[0], map[string]string{}
@@ -97,7 +97,7 @@ func environmentCredentials(getenv func(string) string) (proxmox.Credentials, er
 		"cannot use %[1]sTOKEN, %[1]sTOKEN_ID with %[1]sTOKEN_SECRET, or %[1]sUSERNAME with %[1]sPASSWORD", prefix)
 }
 
-// checkPrefixes returns an error if the endpoint of one prefix would get the credentials of the other although there is a choice.
+// checkPrefixes returns an error if the endpoint of one prefix would be used with the credentials of the other although both have credentials.
 func checkPrefixes(getenv func(string) string) error {
 	endpoints, ofEndpoints := byPrefix(getenv, "ENDPOINT")
 	credentials, ofCredentials := byPrefix(getenv, credentialVariables()...)
@@ -109,7 +109,7 @@ func checkPrefixes(getenv func(string) string) error {
 		endpoints[0], credentials[0], others[0])
 }
 
-// certificates returns the certificates to trust: those of a file, or else of a variable.
+// certificates returns the trusted certificates: those of a file, otherwise those of a variable.
 func certificates(file string, getenv func(string) string) ([]byte, error) {
 	if file == "" {
 		return []byte(getenv("PVE_CA_BUNDLE")), nil
@@ -127,7 +127,7 @@ func first(getenv func(string) string, names ...string) string {
 	return cmp.Or(values...)
 }
 
-// list returns a variable of names that commas separate.
+// list returns the names in a variable, which are separated by commas.
 func list(value string) []string {
 	var out []string
 	for part := range strings.SplitSeq(value, ",") {
@@ -138,13 +138,13 @@ func list(value string) []string {
 	return out
 }
 
-// An environmentConfig is the configuration that variables describe, with its Secret.
+// An environmentConfig is a configuration from variables, with its Secret.
 type environmentConfig struct {
 	config *namespaced.ClusterProviderConfig
 	secret *corev1.Secret
 }
 
-// configOfEnvironment reads a configuration from variables; it is nil if they name no endpoint.
+// configOfEnvironment reads a configuration from variables. It returns nil if they name no endpoint.
 func configOfEnvironment(getenv func(string) string, namespace string) (*environmentConfig, error) {
 	endpoints := list(first(getenv, "PROXMOX_ENDPOINT", "PVE_ENDPOINT"))
 	if len(endpoints) == 0 {
@@ -194,11 +194,11 @@ func keysOf(c proxmox.Credentials) map[string]string {
 	return map[string]string{"username": c.Username, "password": c.Password}
 }
 
-// addEnvironment has the manager make the configuration that variables describe, if there is none.
+// addEnvironment lets the manager create the configuration from variables, if there is none.
 func addEnvironment(mgr ctrl.Manager, l logging.Logger, o options) error {
 	e, err := configOfEnvironment(os.Getenv, cmp.Or(o.LeaderElectionNamespace, environmentNamespace))
 	if err != nil {
-		l.Info("Cannot use the variables that name a Proxmox VE", "error", err) // What others have configured goes on.
+		l.Info("Cannot use the variables that name a Proxmox VE", "error", err) // Existing configurations continue to work.
 	}
 	if e == nil {
 		return nil
@@ -206,7 +206,7 @@ func addEnvironment(mgr ctrl.Manager, l logging.Logger, o options) error {
 	return errors.Wrap(mgr.Add(e.runner(mgr.GetAPIReader(), mgr.GetClient(), l)), "cannot add what makes a configuration of variables")
 }
 
-// runner tries until there is a configuration: its kind, or the right to make it, may come later.
+// runner retries until there is a configuration: its kind, or the permission to create it, may be added later.
 func (e *environmentConfig) runner(reader client.Reader, writer client.Writer, l logging.Logger) runnable {
 	return func(ctx context.Context) error {
 		_ = wait.PollUntilContextCancel(ctx, environmentRetry, true, func(ctx context.Context) (bool, error) {
@@ -225,13 +225,13 @@ func (e *environmentConfig) runner(reader client.Reader, writer client.Writer, l
 	}
 }
 
-// A runnable runs while the replica leads.
+// A runnable runs while the replica is the leader.
 type runnable func(context.Context) error
 
-// Start runs it.
+// Start runs the function.
 func (r runnable) Start(ctx context.Context) error { return r(ctx) }
 
-// make makes the configuration and its Secret, unless there is a configuration of that name. It reports whether it did.
+// make creates the configuration and its Secret, unless there is a configuration with that name. It reports whether it has created one.
 func (e *environmentConfig) make(ctx context.Context, reader client.Reader, writer client.Writer) (bool, error) {
 	err := reader.Get(ctx, client.ObjectKeyFromObject(e.config), &namespaced.ClusterProviderConfig{})
 	if !kerrors.IsNotFound(err) {
@@ -247,8 +247,7 @@ func (e *environmentConfig) make(ctx context.Context, reader client.Reader, writ
 	return err == nil, errors.Wrap(err, "cannot create it")
 }
 
-// makeSecret makes the Secret, or brings up to date what is left of a configuration that was deleted. A Secret that
-// somebody else has made is left alone.
+// makeSecret creates the Secret, or updates one that is left of a deleted configuration. It does not change a Secret that it has not created.
 func (e *environmentConfig) makeSecret(ctx context.Context, reader client.Reader, writer client.Writer) error {
 	now := &corev1.Secret{}
 	err := reader.Get(ctx, client.ObjectKeyFromObject(e.secret), now)

@@ -38,7 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// ofVariables is the configuration of an environment that holds these variables alone.
+// ofVariables returns the configuration of an environment with only these variables.
 func ofVariables(vars map[string]string) (*environmentConfig, error) {
 	return configOfEnvironment(func(name string) string { return vars[name] }, "system")
 }
@@ -143,14 +143,14 @@ func TestConfigOfEnvironment(t *testing.T) {
 	}
 }
 
-// A variablesCase is what variables stand for: the endpoint and the login, or an error.
+// A variablesCase has the expected meaning of variables: the endpoint and the login, or an error.
 type variablesCase struct {
 	Name, Reason, Login, Err string
 	Variables                map[string]string
 	Endpoints                []string
 }
 
-// check compares it with what was made of the variables.
+// check compares the expectation with the result of the variables.
 func (c variablesCase) check(t *testing.T, by string, endpoints []string, got proxmox.Credentials, err error) {
 	t.Helper()
 	if (err != nil) != (c.Err != "") || err != nil && !strings.Contains(err.Error(), c.Err) {
@@ -164,7 +164,7 @@ func (c variablesCase) check(t *testing.T, by string, endpoints []string, got pr
 	}
 }
 
-// TestVariables sees which endpoint and login variables stand for, in the provider and in its commands. The cases are also those of make run.
+// TestVariables checks the endpoint and the login that variables define for the provider and its commands. The cases are also those of make run.
 func TestVariables(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "variables.yaml"))
 	if err != nil {
@@ -192,7 +192,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// login is USER!TOKEN=SECRET, or USER:PASSWORD.
+// login returns USER!TOKEN=SECRET, or USER:PASSWORD.
 func login(c proxmox.Credentials) string {
 	switch {
 	case c.TokenID == "":
@@ -204,7 +204,7 @@ func login(c proxmox.Credentials) string {
 	}
 }
 
-// TestVariablesByFlag sees that an endpoint of a flag gets the credentials of variables, whatever endpoint these name.
+// TestVariablesByFlag checks that an endpoint of a flag gets the credentials of variables, whatever endpoint these name.
 func TestVariablesByFlag(t *testing.T) {
 	variables := map[string]string{
 		"PROXMOX_ENDPOINT": "https://a:8006", "PVE_ENDPOINT": "https://b:8006", "PVE_TOKEN": "a@pve!bc=hidden",
@@ -217,7 +217,7 @@ func TestVariablesByFlag(t *testing.T) {
 	}
 }
 
-// TestEnvironment makes configurations of variables in a Kubernetes cluster, where there may be something already.
+// TestEnvironment creates configurations from variables in a Kubernetes cluster that may already have some.
 func TestEnvironment(t *testing.T) {
 	env, _ := apiServer(t)
 	kube := install(t, env)
@@ -286,7 +286,7 @@ func remove(t *testing.T, kube client.Client, o client.Object) {
 	o.SetUID("")
 }
 
-// TestImportByOtherNames sees that the commands know the variables by the names that other operators have for them.
+// TestImportByOtherNames checks that the commands accept the names that other operators use for the variables.
 func TestImportByOtherNames(t *testing.T) {
 	pve := simulatortest.NewTest(t, simulator.Options{})
 	for name, v := range map[string]string{

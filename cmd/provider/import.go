@@ -46,7 +46,7 @@ import (
 // importCommand is the first argument of a run that imports.
 const importCommand = "import"
 
-// errInterrupted ends a run that was told to end.
+// errInterrupted ends a run that was interrupted.
 var errInterrupted = errors.New("interrupted")
 
 // importOptions are the flags of a run that imports.
@@ -55,12 +55,12 @@ type importOptions struct {
 	Write writeCommand `cmd:"" help:"Write manifests of Machines for the VMs of a Proxmox VE cluster. Nothing is changed there."`
 }
 
-// importGroups returns the groups of its flags.
+// importGroups returns the groups of these flags.
 func importGroups() []kong.Group {
 	return append(connectionGroups(), kong.Group{Key: "guests", Title: "Choose guests, which are those that fit all of these flags"})
 }
 
-// guestOptions say which guests of which cluster.
+// guestOptions select the guests and their cluster.
 type guestOptions struct {
 	connectionOptions
 
@@ -94,7 +94,7 @@ func importVMs(ctx context.Context, args []string) error {
 	k := kong.Must(&o, kong.Name("provider "+importCommand), kong.Description("Writes manifests for VMs that exist."),
 		kong.Writers(os.Stdout, os.Stderr), kong.ShortUsageOnError(), kong.ExplicitGroups(importGroups()), kong.BindTo(ctx, (*context.Context)(nil)))
 	parsed, err := k.Parse(args)
-	k.Stdout = os.Stderr // What is wrong with the arguments is no manifest.
+	k.Stdout = os.Stderr // Errors in the arguments must not be mixed with manifests.
 	k.FatalIfErrorf(err)
 	if err = parsed.Run(); err != nil && ctx.Err() != nil {
 		return errInterrupted
@@ -102,7 +102,7 @@ func importVMs(ctx context.Context, args []string) error {
 	return err
 }
 
-// noGuest says that there is nothing to do.
+// noGuest is the message if there is nothing to do.
 const noGuest = "no guest fits: Proxmox VE shows those alone that the credentials have VM.Audit for"
 
 // Run lists guests.
@@ -154,7 +154,7 @@ func (o *writeCommand) Run(ctx context.Context) error {
 	return importer.Unread(finds)
 }
 
-// prepare prepares what is written to, before minutes are spent on reading.
+// prepare opens the output, before minutes are spent on reading.
 func (o *writeCommand) prepare() error {
 	if o.Namespace == "" {
 		if o.ProviderConfigKind == namespaced.ClusterProviderConfigKind {
@@ -231,11 +231,11 @@ func (o *guestOptions) definition() string {
 type source struct {
 	*proxmox.Client
 
-	// kube is where Machines are; nil if that is not known.
+	// kube is the client for existing Machines; nil if there is none.
 	kube client.Client
 }
 
-// guests returns the guests that are chosen, and the cluster that has them.
+// guests returns the selected guests and their cluster.
 func (o *guestOptions) guests(ctx context.Context) (source, []importer.Find, error) {
 	if err := o.validate(); err != nil {
 		return source{}, nil, err
@@ -253,14 +253,14 @@ func (o *guestOptions) guests(ctx context.Context) (source, []importer.Find, err
 	switch {
 	case err != nil || len(finds) > 0:
 	case o.chooses():
-		err = errors.New(noGuest) // What was asked for is not there: a script is to notice.
+		err = errors.New(noGuest) // A script must be able to detect that requested guests do not exist.
 	default:
 		fmt.Fprintln(os.Stderr, noGuest)
 	}
 	return s, finds, err
 }
 
-// chooses reports whether any flag says which guests.
+// chooses reports whether any flag selects guests.
 func (o *guestOptions) chooses() bool {
 	return len(o.Node)+len(o.Pool)+len(o.Tag)+len(o.Name)+len(o.VMID) > 0
 }

@@ -42,7 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// imported are the manifests that a run wrote, by file, and its report.
+// imported returns the manifests that a run wrote, by file, and its report.
 func imported(t *testing.T, args ...string) (files map[string]string, report string) {
 	t.Helper()
 	folder, told := t.TempDir(), filepath.Join(t.TempDir(), "report.yaml")
@@ -68,7 +68,7 @@ func imported(t *testing.T, args ...string) (files map[string]string, report str
 	return files, report
 }
 
-// written are the requests to a simulator that are no reads and no logins.
+// written returns the requests to a simulator other than reads and logins.
 func written(pve *simulator.Server) (all []string) {
 	for _, r := range pve.Requests() {
 		if r.Method != http.MethodGet && !strings.HasSuffix(r.Path, "/access/ticket") {
@@ -78,7 +78,7 @@ func written(pve *simulator.Server) (all []string) {
 	return all
 }
 
-// environ sets what a run that connects directly finds.
+// environ sets the environment of a run that connects directly.
 func environ(t *testing.T, pve *simulator.Server) {
 	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.crt")
@@ -226,7 +226,7 @@ func TestImportFails(t *testing.T) {
 	}
 }
 
-// Whoever interrupts a run is not told of calls that were canceled.
+// TestImportInterrupted checks that an interrupted run does not report calls that were canceled.
 func TestImportInterrupted(t *testing.T) {
 	environ(t, simulatortest.NewTest(t, simulator.Options{}))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -237,8 +237,7 @@ func TestImportInterrupted(t *testing.T) {
 	}
 }
 
-// What a provider configuration says is enough to import, and a VM that has a
-// Machine gets no other.
+// TestImportByProviderConfig checks that a provider configuration is sufficient for an import, and that a VM with a Machine gets no other.
 func TestImportByProviderConfig(t *testing.T) {
 	env, o := apiServer(t)
 	kube := install(t, env)
@@ -310,7 +309,7 @@ func TestImportByProviderConfig(t *testing.T) {
 	}
 }
 
-// listed is the list of guests as YAML.
+// listed returns the list of guests as YAML.
 func listed(t *testing.T, args ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "list")
@@ -329,7 +328,7 @@ func listed(t *testing.T, args ...string) string {
 	return string(b)
 }
 
-// configured are provider configurations of all kinds, with a Secret.
+// configured returns provider configurations of all kinds, with a Secret.
 func configured(pve *simulator.Server) []client.Object {
 	spec := v1alpha1.ProviderConfigSpec{
 		Endpoints: []string{pve.URL()}, TLS: &v1alpha1.ProviderTLS{CACertificate: new(string(pve.CA()))},

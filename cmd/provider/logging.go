@@ -32,7 +32,7 @@ import (
 // logLevel is a level of severity.
 type logLevel slog.Level
 
-// UnmarshalText reads debug, info, warn or error, in capitals or not.
+// UnmarshalText parses debug, info, warn or error, regardless of case.
 func (l *logLevel) UnmarshalText(text []byte) error {
 	switch s := strings.ToLower(string(text)); s {
 	case "debug", "info", "warn", "error":
@@ -42,12 +42,12 @@ func (l *logLevel) UnmarshalText(text []byte) error {
 	}
 }
 
-// loggers of the program.
+// loggers are the loggers of the program.
 type loggers struct {
-	// own is what the provider itself says.
+	// own is for the provider's own messages.
 	own logr.Logger
 
-	// library is what the libraries below it say, who are more talkative.
+	// library is for messages of libraries, which are more verbose.
 	library logr.Logger
 }
 
@@ -72,8 +72,8 @@ func newLogger(w io.Writer, format string, level slog.Level) logr.Logger {
 	return logr.FromSlogHandler(lateHandler{Handler: h})
 }
 
-// A lateHandler formats the attributes of a logger once a line is written: each reconcile makes loggers with its names, and nearly all write
-// nothing.
+// A lateHandler formats the attributes of a logger only when a line is written: each reconcile creates loggers with its names, and nearly all of them
+// write nothing.
 type lateHandler struct {
 	slog.Handler
 
@@ -93,7 +93,7 @@ func (h lateHandler) WithGroup(name string) slog.Handler {
 	return lateHandler{Handler: h.Handler.WithAttrs(h.attrs).WithGroup(name)}
 }
 
-// plainLevel writes DEBUG for all levels of verbosity, which differ by library.
+// plainLevel writes DEBUG for all levels of verbosity, which differ between libraries.
 func plainLevel(_ []string, a slog.Attr) slog.Attr {
 	if l, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey && l < slog.LevelInfo {
 		return slog.String(slog.LevelKey, slog.LevelDebug.String())
@@ -101,7 +101,7 @@ func plainLevel(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// setLoggers gives the libraries their logger.
+// setLoggers sets the logger of the libraries.
 func setLoggers(l loggers) {
 	ctrl.SetLogger(l.library)
 	klog.SetLogger(l.library.WithName("client-go"))

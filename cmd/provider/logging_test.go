@@ -77,7 +77,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// levels of the JSON messages.
+// levels returns the levels of JSON messages.
 func levels(t *testing.T, log string) string {
 	t.Helper()
 	var all []string
@@ -99,7 +99,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestLateAttributes has each line of a logger with values of its own, in the groups that they belong to, and none of another logger.
+// TestLateAttributes checks that each line has the attributes of its own logger, in their groups, and none of another logger.
 func TestLateAttributes(t *testing.T) {
 	var out bytes.Buffer
 	all := slog.New(lateHandler{Handler: slog.NewJSONHandler(&out, nil)}).With("provider", "proxmox")

@@ -39,18 +39,18 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// exitCode returns the exit code of a run that ended with an error, or without one.
+// exitCode returns the exit code of a run with an error, or without one.
 func exitCode(err error) int {
 	switch {
 	case errors.Is(err, errInterrupted):
-		return 130 // As shells have it for Ctrl-C.
+		return 130 // The exit code of shells for Ctrl-C.
 	case err != nil:
 		return 1
 	}
 	return 0
 }
 
-// start starts what the arguments ask for.
+// start starts the command in the arguments.
 func start(ctx context.Context, args []string) error {
 	command := ""
 	if len(args) > 0 {

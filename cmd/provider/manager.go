@@ -53,8 +53,7 @@ import (
 const (
 	leaseName = "crossplane-leader-election-provider-proxmox"
 
-	// A lease of a minute survives an API server that is slow for a while. The
-	// leader gives it back when it ends, so that the next need not wait for it.
+	// A lease of a minute outlasts an API server that is temporarily slow. The leader releases it when it ends, so that the next one need not wait.
 	leaseDuration = 60 * time.Second
 	renewDeadline = 50 * time.Second
 
@@ -62,7 +61,7 @@ const (
 	syncCheckTimeout = time.Second
 )
 
-// newManager makes the manager with its health checks.
+// newManager creates the manager with its health checks.
 func newManager(o options) (ctrl.Manager, error) {
 	cfg, err := restConfig(o.Kubeconfig)
 	if err != nil {
@@ -85,7 +84,7 @@ func newManager(o options) (ctrl.Manager, error) {
 	return mgr, nil
 }
 
-// restConfig returns how to reach the Kubernetes API.
+// restConfig returns the configuration for the Kubernetes API.
 func restConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig != "" {
 		fs := flag.NewFlagSet("", flag.ContinueOnError)
@@ -101,7 +100,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	return cfg, errors.Wrap(err, "cannot find out how to reach the Kubernetes API")
 }
 
-// newScheme has the kinds that the provider reads and writes.
+// newScheme returns a scheme with the kinds that the provider reads and writes.
 func newScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -127,7 +126,7 @@ func managerOptions(o options, scheme *runtime.Scheme) ctrl.Options {
 			},
 		},
 		NewClient: kind.NewClient,
-		// A cache of these would hold all Secrets of the cluster.
+		// A cache of these would contain all Secrets of the cluster.
 		Client: client.Options{Cache: &client.CacheOptions{
 			DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}},
 		}},
@@ -141,28 +140,26 @@ func managerOptions(o options, scheme *runtime.Scheme) ctrl.Options {
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 ptr.To(leaseDuration),
 		RenewDeadline:                 ptr.To(renewDeadline),
-		EventBroadcaster:              newBroadcaster(), // It lives as long as the process.
+		EventBroadcaster:              newBroadcaster(), // It is used until the process ends.
 	}
 }
 
-// How many events an object may have at once and one more in how much time, and how many of one reason in
-// ten minutes are told apart. The defaults are 25, one more in five minutes, and 10: a day's edits of
-// a Machine would go untold.
+// How many events an object may have in a burst, the interval for one more, and how many events with the same reason are distinct within ten minutes.
+// The defaults are 25, five minutes and 10, with which some edits of a Machine within a day would have no events.
 const (
 	eventBurst    = 200
 	eventInterval = 10 * time.Second
 	eventsAlike   = 100
 )
 
-// newBroadcaster sends the events of all controllers.
+// newBroadcaster returns a broadcaster for the events of all controllers.
 func newBroadcaster() record.EventBroadcaster {
 	return record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{
 		BurstSize: eventBurst, QPS: float32(time.Second) / float32(eventInterval), MaxEvents: eventsAlike,
 	})
 }
 
-// lease returns the name of the leader's lease. Providers with different shares of the
-// resources have different leaders.
+// lease returns the name of the leader's lease. Providers with different shards of the resources have different leaders.
 func lease(o options) string {
 	if o.shard().Whole() {
 		return leaseName
@@ -175,13 +172,13 @@ func lease(o options) string {
 	return leaseName + "-" + hex.EncodeToString(sum[:4])
 }
 
-// A syncer knows whether caches are filled.
+// A syncer waits for caches to be filled.
 type syncer interface {
 	WaitForCacheSync(ctx context.Context) bool
 }
 
-// synced returns a check that passes once the caches are filled. Whether a PVE cluster
-// can be reached does not matter: the provider is ready to say that it cannot.
+// synced returns a check that passes once the caches are filled. It does not depend on whether a PVE cluster can be reached: the provider is ready to
+// report that it cannot.
 func synced(s syncer) healthz.Checker {
 	return func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), syncCheckTimeout)

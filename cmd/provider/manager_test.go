@@ -61,7 +61,7 @@ func TestSynced(t *testing.T) {
 	}
 }
 
-// TestManagerCache has the cache hold little, and be listed without copies.
+// TestManagerCache checks that the cache holds little, and is listed without copies.
 func TestManagerCache(t *testing.T) {
 	s, err := newScheme()
 	if err != nil {
@@ -83,7 +83,7 @@ func TestManagerCache(t *testing.T) {
 	}
 }
 
-// reviewing is a client of an API that permits the given verbs.
+// reviewing returns a client of an API that permits the given verbs.
 func reviewing(permitted ...string) client.Client {
 	return interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
@@ -143,7 +143,7 @@ func TestManagerOptions(t *testing.T) {
 		ID, Name, Locks string
 		Lasts, Renewed  time.Duration
 	}
-	want := lease{true, true, "crossplane-leader-election-provider-proxmox", "ns", "leases", time.Minute, 50 * time.Second} // As docs/high-availability.md says.
+	want := lease{true, true, "crossplane-leader-election-provider-proxmox", "ns", "leases", time.Minute, 50 * time.Second} // As in docs/high-availability.md.
 	got := lease{
 		o.LeaderElection, o.LeaderElectionReleaseOnCancel, o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElectionResourceLock,
 		ptr.Deref(o.LeaseDuration, 0), ptr.Deref(o.RenewDeadline, 0),
@@ -175,7 +175,7 @@ func TestNoKubeconfig(t *testing.T) {
 	}
 }
 
-// An eventSink is what the API server gets of events.
+// An eventSink receives the events that the API server would get.
 type eventSink chan string
 
 func (s eventSink) Create(e *corev1.Event) (*corev1.Event, error) {
@@ -189,7 +189,7 @@ func (s eventSink) Patch(e *corev1.Event, _ []byte) (*corev1.Event, error) { ret
 
 var _ record.EventSink = eventSink(nil)
 
-// A Machine that is edited all day tells of each change.
+// TestNewBroadcaster checks that a Machine that is edited all day gets an event for each change.
 func TestNewBroadcaster(t *testing.T) {
 	const edits = 60
 	b, sink := newBroadcaster(), make(eventSink, edits)

@@ -24,14 +24,12 @@ import (
 	"strings"
 )
 
-// memoryShare is the part of a container's memory that the garbage collector
-// keeps within, in percent. The rest is for what it does not count: of the chart's
-// 256 MiB, the pages of the program itself take almost 50.
+// memoryShare is the share of a container's memory that the garbage collector aims to stay within, in percent. The rest is for memory that the garbage
+// collector does not count: of the chart's 256 MiB, the pages of the program itself take almost 50.
 const memoryShare = 80
 
-// limitMemory has the garbage collector work harder as the memory of the container
-// runs short, instead of the container be killed. GOMEMLIMIT, if it is set, says
-// more. The folder is that of the container's control group.
+// limitMemory lets the garbage collector work harder when the memory of the container runs short, so that the container is not killed. GOMEMLIMIT takes
+// precedence if it is set. The folder is that of the container's control group.
 func limitMemory(group fs.FS) {
 	if debug.SetMemoryLimit(-1) != math.MaxInt64 {
 		return
@@ -48,7 +46,7 @@ func memoryLimit(group fs.FS) int64 {
 		if err != nil {
 			continue
 		}
-		// "max", and in version 1 a number beyond all memory, are no limit.
+		// "max" means that there is no limit, and so does a number beyond all memory in version 1.
 		limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 		if err == nil && limit < math.MaxInt64/2 {
 			return limit

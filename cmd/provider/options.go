@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/version"
 )
 
-// options of the program. A flag wins over its environment variable.
+// options are the options of the program. A flag takes precedence over its environment variable.
 type options struct {
 	Kubeconfig string `help:"Path of the kubeconfig. Default: $KUBECONFIG, the pod's service account, or ~/.kube/config." placeholder:"PATH"`
 
@@ -55,9 +55,8 @@ type options struct {
 
 	PprofBindAddress string `default:"0" env:"PPROF_BIND_ADDRESS" help:"Address of /debug/pprof, for profiles of the provider; 0 for none. Whoever reaches it can read its memory: 127.0.0.1:6060, not :6060."`
 
-	// DefaultCluster is the name of the provider configuration of resources that
-	// name none, or that name default, where there is none of that name. Its kind
-	// and namespace are those of the one that it stands in for.
+	// DefaultCluster is the name of the provider configuration that replaces a missing one named default, for resources that name none or name default. It
+	// has the kind and namespace of the one that it replaces.
 	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"Provider configuration where there is none named default." placeholder:"NAME"`
 
 	WatchLabelSelector   labelSelector `env:"WATCH_LABEL_SELECTOR" help:"Labels of the resources that this provider manages, if other providers manage others: shard=a, or shard!=a. Default: all resources." placeholder:"SELECTOR"`
@@ -80,7 +79,7 @@ type options struct {
 	Former formerFlags `embed:""`
 }
 
-// formerFlags are flags that have another name now. Each is an error that names the new one.
+// formerFlags are flags that have another name now. Using one is an error that names the new flag.
 type formerFlags struct {
 	FeedInterval   string   `env:"FEED_INTERVAL" hidden:""`
 	SafetyInterval string   `env:"SAFETY_INTERVAL" hidden:""`
@@ -108,10 +107,10 @@ func (f *formerFlags) validate() error {
 	return nil
 }
 
-// labelSelector selects objects by their labels; without one it selects all.
+// labelSelector selects objects by their labels. Without one, all are selected.
 type labelSelector struct{ labels.Selector }
 
-// UnmarshalText reads a selector as kubectl takes it.
+// UnmarshalText parses a selector in the syntax of kubectl.
 func (s *labelSelector) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return nil
@@ -121,12 +120,12 @@ func (s *labelSelector) UnmarshalText(text []byte) error {
 	return errors.Wrapf(err, "%q selects no labels", text)
 }
 
-// shard returns the shard of the resources that the flags ask for.
+// shard returns the shard of the resources that the flags select.
 func (o *options) shard() kind.Shard {
 	return kind.Shard{Selector: o.WatchLabelSelector.Selector, Configurations: o.WatchProviderConfigs}
 }
 
-// Validate validates what the flags' types do not.
+// Validate validates what the types of the flags do not.
 func (o *options) Validate() error {
 	if err := o.Former.validate(); err != nil {
 		return err
@@ -153,7 +152,7 @@ func (o *options) Validate() error {
 	}
 }
 
-// parse parses the arguments, or prints what is wrong with them and exits.
+// parse parses the arguments, or prints the errors in them and exits.
 func parse(args []string) options {
 	var o options
 	p := parser(&o)

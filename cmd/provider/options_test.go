@@ -29,7 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// defaults are what users may rely on.
+// defaults returns the defaults that users may rely on.
 func defaults() options {
 	return options{
 		LogLevel:                 logLevel(slog.LevelInfo),
@@ -50,12 +50,12 @@ func defaults() options {
 	}
 }
 
-// environment sets the variables, and none of the program's others.
+// environment sets the variables, and unsets the program's other ones.
 func environment(t *testing.T, vars map[string]string) {
 	t.Helper()
 	for _, f := range parser(&options{}).Model.Flags {
 		for _, name := range f.Tag.Envs {
-			t.Setenv(name, "") // restores it after the test
+			t.Setenv(name, "") // restored after the test
 			if err := os.Unsetenv(name); err != nil {
 				t.Fatal(err)
 			}

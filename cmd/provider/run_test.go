@@ -43,11 +43,10 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// maxWait is how long a slow computer may need for anything.
+// maxWait limits each wait, even on a slow computer.
 const maxWait = 5 * time.Minute
 
-// TestRun runs the program on a real API server, which learns the kinds only
-// after it has started.
+// TestRun runs the program on a real API server, which serves the kinds only after the program has started.
 func TestRun(t *testing.T) {
 	env, o := apiServer(t)
 	o.MetricsBindAddress, o.HealthProbeBindAddress = freeAddress(t), freeAddress(t)
@@ -107,7 +106,7 @@ func apiServer(t *testing.T) (*envtest.Environment, options) {
 	return env, o
 }
 
-// install our kinds, and return a client that knows them.
+// install installs our kinds, and returns a client that knows them.
 func install(t *testing.T, env *envtest.Environment) client.Client {
 	t.Helper()
 	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join("..", "..", "package", "crds")}, ErrorIfPathMissing: true, MaxTime: maxWait}
@@ -125,8 +124,8 @@ func install(t *testing.T, env *envtest.Environment) client.Client {
 	return c
 }
 
-// freeAddress is one that nobody listens at. It is of a loopback address that no other process has, where the system has more than one: at the
-// usual one another program may take the port before the provider does.
+// freeAddress returns an address that no program listens on. On systems with more than one loopback address, it has one that no other process uses: on
+// the usual one, another program could take the port before the provider does.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	pid := os.Getpid()
@@ -141,7 +140,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// get the text of a page, or of what is wrong with it.
+// get returns the text of a page, or of an error.
 func get(address, path string) string {
 	resp, err := http.Get(fmt.Sprintf("http://%s%s", address, path))
 	if err != nil {
@@ -211,8 +210,7 @@ func users() map[string]user {
 	}
 }
 
-// testUser tests that the Machine says what is wrong with its configuration, and
-// that the configuration knows its user and cannot be deleted.
+// testUser tests that the Machine reports the error in its configuration, and that the configuration counts its user and cannot be deleted.
 func testUser(t *testing.T, kube client.Client, u user) {
 	t.Helper()
 	read := func(o client.Object) bool { return kube.Get(t.Context(), client.ObjectKeyFromObject(o), o) == nil }

@@ -51,7 +51,7 @@ import (
 // tenantsCommand is the first argument of a run about tenants.
 const tenantsCommand = "tenants"
 
-// errBroken ends a check that found resources that break rules or exceed quotas, which were printed.
+// errBroken ends a check that found resources that break rules or exceed quotas, which it has printed.
 var errBroken = errors.New("there are resources that the tenants of the provider configuration would not have")
 
 // tenantsOptions are the flags of such a run.
@@ -135,8 +135,8 @@ func (o *tenantsPolicies) write(ctx context.Context, kube client.Reader, out io.
 	return nil
 }
 
-// config returns the configuration of the manifest, or the one that is there, and the names by which resources come to use it. With a manifest it
-// is not known whether there is a configuration named default.
+// config returns the configuration of the manifest or of the cluster, and the names by which resources use it. With a manifest, it is not known whether
+// there is a configuration named default.
 func (o *tenantsPolicies) config(ctx context.Context, kube client.Reader) (*v1alpha1.ProviderConfigSpec, []string, error) {
 	names := []string{o.Name}
 	if o.DefaultCluster == o.Name && o.Name != connect.DefaultName {
@@ -252,7 +252,7 @@ func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Wri
 	return printTenants(out, shown, quotas, findings)
 }
 
-// shown returns the tenants to show: all, or that of the namespace. It says so of a namespace that may do everything, or nothing.
+// shown returns the tenants to show: all, or that of the namespace. It prints a message about a namespace that may do everything or nothing.
 func (o *tenantsCheck) shown(ctx context.Context, c *connect.Connector, among []v1alpha1.ProviderTenant, out io.Writer) ([]v1alpha1.ProviderTenant, error) {
 	if o.Namespace == "" || len(among) == 0 {
 		return among, nil
@@ -275,7 +275,7 @@ func (o *tenantsCheck) shown(ctx context.Context, c *connect.Connector, among []
 	return nil, nil
 }
 
-// choice returns which provider configuration the flags mean.
+// choice returns the provider configuration that the flags refer to.
 func (o *tenantsCheck) choice() choice {
 	c := choice{meant: []connect.Key{forAllNamespaces(o.Name)}, hint: "--cluster-scoped means a ProviderConfig of cluster-scoped resources"}
 	if o.ClusterScoped {
@@ -316,7 +316,7 @@ func (o *tenantsCheck) resources(ctx context.Context, kube client.Client, uses f
 	return all, nil
 }
 
-// resourcesOf returns the resources of the kind of a list; none of what is not such a list, or of a kind that is not activated.
+// resourcesOf returns the resources of the kind of a list. It returns none for another kind of list, or for a kind that is not activated.
 func resourcesOf(ctx context.Context, kube client.Client, list schema.GroupVersionKind) ([]resource.Managed, error) {
 	object, err := kube.Scheme().New(list)
 	empty, is := object.(resource.ManagedList)
@@ -326,14 +326,14 @@ func resourcesOf(ctx context.Context, kube client.Client, list schema.GroupVersi
 	return kind.List(ctx, kube, empty)
 }
 
-// printTenants writes the rules, what is used of the quotas, and a line for each resource that breaks a rule, or waits for a quota.
+// printTenants writes the rules, the usage of the quotas, and a line for each resource that breaks a rule or waits for a quota.
 func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, quotas quotaReport, findings []report.Finding) error {
 	for _, t := range tenants {
 		name := t.Name
 		if ptr.Deref(t.Unrestricted, false) {
 			name += " (may do everything)"
 		}
-		t.Name = "" // The heading has it.
+		t.Name = "" // The heading has the name.
 		text, err := yaml.Marshal(t)
 		if err != nil {
 			return errors.Wrap(err, "cannot print the tenants")

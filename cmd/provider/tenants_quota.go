@@ -42,7 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/report"
 )
 
-// An account tells whose quotas are looked at: those of the tenants of a provider configuration, or of the manifest that stands in for it.
+// An account identifies the quotas to report: those of the tenants of a provider configuration, or of the manifest that replaces it.
 type account struct {
 	connections *connect.Connector
 	conn        *connect.Connection
@@ -50,13 +50,13 @@ type account struct {
 	tenants     []v1alpha1.ProviderTenant
 }
 
-// A quotaReport has the rows of tables about quotas.
+// A quotaReport has the rows of the tables about quotas.
 type quotaReport struct{ usage, over, waiting []string }
 
-// exceeded reports whether more is used than a limit, or something waits.
+// exceeded reports whether usage is above a limit, or a resource waits.
 func (r quotaReport) exceeded() bool { return len(r.over)+len(r.waiting) > 0 }
 
-// print the tables that have rows.
+// print writes the tables that have rows.
 func (r quotaReport) print(w io.Writer) {
 	for _, table := range []struct {
 		head string
@@ -72,8 +72,8 @@ func (r quotaReport) print(w io.Writer) {
 	}
 }
 
-// quotas tells what present resources use of the quotas of tenants, and which of them wait, or would. What the provider has counted is shown as it has
-// it, unless tenants are not enforced, or a manifest changes more of a tenant than its quota.
+// quotas returns the usage of the quotas of tenants by existing resources, and the resources that wait or would wait. It shows what the provider has
+// counted, unless tenants are not enforced or a manifest changes more of a tenant than its quota.
 func (o *tenantsCheck) quotas(ctx context.Context, kube client.Client, of account, tenants []v1alpha1.ProviderTenant) (quotaReport, error) {
 	var all quotaReport
 	used, err := usedOf(ctx, kube, of.key)
@@ -112,7 +112,7 @@ func (o *tenantsCheck) quotas(ctx context.Context, kube client.Client, of accoun
 	return all, nil
 }
 
-// keeps reports whether the provider keeps a quota of a tenant, whatever that limits. Where tenants are not enforced, it counts only what is there.
+// keeps reports whether the provider keeps a quota of a tenant, whatever it limits. If tenants are not enforced, the provider counts only what exists.
 func (a account) keeps(t v1alpha1.ProviderTenant) bool {
 	warns := ptr.Deref(a.conn.Config.TenantEnforcement, "") == v1alpha1.TenantWarn
 	return !warns && slices.ContainsFunc(a.conn.Config.Tenants, func(kept v1alpha1.ProviderTenant) bool {
@@ -121,7 +121,7 @@ func (a account) keeps(t v1alpha1.ProviderTenant) bool {
 	})
 }
 
-// count what the resources of a tenant use of its quota. With it count those of other configurations that share the quota.
+// count counts what the resources of a tenant use of its quota, including those of other configurations that share the quota.
 func (a account) count(ctx context.Context, kube client.Client, tenant string) ([]report.Usage, []report.Waiter, error) {
 	shared, err := a.connections.AccountOf(ctx, a.key.String(), a.tenants, tenant)
 	if err != nil {
@@ -150,10 +150,10 @@ func (a account) count(ctx context.Context, kube client.Client, tenant string) (
 	})
 }
 
-// usersNamed is how many users of what is over its limit are named.
+// usersNamed is how many users of an exceeded limit are named.
 const usersNamed = 3
 
-// overRows are the rows about limits that are less than what is used.
+// overRows returns the rows about limits that are exceeded.
 func overRows(tenant string, usage []report.Usage) []string {
 	var rows []string
 	for _, u := range usage {
@@ -172,10 +172,10 @@ func overRows(tenant string, usage []report.Usage) []string {
 	return rows
 }
 
-// quantity is an amount as people read it.
+// quantity returns an amount in a form for people.
 func quantity(name string, n int64) string { return ptr.To(quota.Quantity(name, n)).String() }
 
-// atLeast stands before an amount that may come to be more.
+// atLeast returns the prefix of an amount that may grow.
 func atLeast(is bool) string {
 	if is {
 		return "at least "
@@ -183,17 +183,17 @@ func atLeast(is bool) string {
 	return ""
 }
 
-// usedOf is what the status of a provider configuration says of the usage of its tenants.
+// usedOf returns the usage of the tenants in the status of a provider configuration.
 func usedOf(ctx context.Context, kube client.Reader, key connect.Key) ([]v1alpha1.TenantObservation, error) {
 	pc := configOf(key.Kind == cluster.ProviderConfigGroupVersionKind.GroupKind())
 	err := kube.Get(ctx, key.ObjectKey, pc)
 	return pc.Observation().Tenants, errors.Wrap(err, "cannot read the usage of the tenants")
 }
 
-// A usageRow is what a tenant uses of something that its quota limits.
+// A usageRow is what a tenant uses of an amount that its quota limits.
 type usageRow struct{ tenant, resource, used, limit, waiting string }
 
-// fill in what the provider has reported, with its limit if that is the one that counts.
+// fill adds what the provider has reported, with its limit if that is the one that counts.
 func (r *usageRow) fill(all []v1alpha1.TenantUsage, limit bool) {
 	i := slices.IndexFunc(all, func(u v1alpha1.TenantUsage) bool { return u.Resource == r.resource })
 	if i < 0 {

@@ -44,12 +44,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// teamA is a tenant that may have VMs on one node.
+// teamA returns a tenant that may have VMs on one node.
 func teamA() v1alpha1.ProviderTenant {
 	return v1alpha1.ProviderTenant{Name: "team-a", Namespaces: []string{"a"}, Pools: []string{"team-a"}, Nodes: []string{"pve1"}, Storages: []string{"ceph"}}
 }
 
-// tenantsLab is a provider configuration named site of a cluster, and what uses it.
+// tenantsLab returns clients of a provider configuration for a cluster, which is named site, with its users.
 func tenantsLab(t *testing.T, tenants []v1alpha1.ProviderTenant, objects ...client.Object) (client.Client, *simulator.Server) {
 	t.Helper()
 	scenario, err := simulator.Quickstart()
@@ -79,7 +79,7 @@ func tenantsLab(t *testing.T, tenants []v1alpha1.ProviderTenant, objects ...clie
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).Build(), pve
 }
 
-// of has a resource use a configuration.
+// of sets the configuration of a resource.
 func of(config string, mg resource.Managed) client.Object {
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
@@ -94,7 +94,7 @@ func teamMachine(name string, spec v1alpha1.MachineParameters) *namespaced.Machi
 	return &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}, Spec: namespaced.MachineSpec{ForProvider: spec}}
 }
 
-// A checkCase is what a check finds.
+// A checkCase is the expected result of a check.
 type checkCase struct {
 	reason  string
 	check   tenantsCheck
@@ -103,10 +103,10 @@ type checkCase struct {
 	objects []client.Object
 	broken  []string // Rows, by their fields.
 	says    string
-	not     string // What is not said.
+	not     string // Text that is not expected.
 }
 
-// checksOfNamespaces are those of one namespace, in which a cluster-scoped Machine has its claim.
+// checksOfNamespaces returns the cases for one namespace, which has the claim of a cluster-scoped Machine.
 func checksOfNamespaces(claimed *cluster.Machine) map[string]checkCase {
 	elsewhere := v1alpha1.MachineParameters{Node: new("pve3")}
 	rules := []v1alpha1.ProviderTenant{
@@ -226,7 +226,7 @@ func TestTenantsCheck(t *testing.T) {
 	}
 }
 
-// TestTenantsCheckMissing tells which configurations there are.
+// TestTenantsCheckMissing checks that the error names the existing configurations.
 func TestTenantsCheckMissing(t *testing.T) {
 	kube, _ := tenantsLab(t, nil)
 	err := (&tenantsCheck{Name: "lab"}).check(t.Context(), kube, &bytes.Buffer{})
@@ -236,7 +236,7 @@ func TestTenantsCheckMissing(t *testing.T) {
 	}
 }
 
-// TestTenantsUsage shows what is used of a quota and its limits: those that the provider keeps, or those of a manifest.
+// TestTenantsUsage checks the usage and the limits of a quota that are shown: those that the provider keeps, or those of a manifest.
 func TestTenantsUsage(t *testing.T) {
 	limited := func(cores int32) []v1alpha1.ProviderTenant {
 		a := teamA()
@@ -309,7 +309,7 @@ func TestTenantsUsage(t *testing.T) {
 	}
 }
 
-// TestTenantsCheckQuota tells what of present resources a quota has no room for, before it is switched on, and where it is not enforced.
+// TestTenantsCheckQuota checks what a quota has no room for among existing resources, before it is enabled, and if it is not enforced.
 func TestTenantsCheckQuota(t *testing.T) {
 	asks := func(name string, cores int32, change ...func(*v1alpha1.MachineParameters)) client.Object {
 		p := v1alpha1.MachineParameters{
@@ -425,13 +425,13 @@ func TestTenantsCheckQuota(t *testing.T) {
 	}
 }
 
-// manifestOf a configuration with tenants.
+// manifestOf returns the manifest of a configuration with tenants.
 func manifestOf(t *testing.T, tenants []v1alpha1.ProviderTenant) string {
 	t.Helper()
 	return manifest(t, v1alpha1.ProviderConfigSpec{Tenants: tenants})
 }
 
-// manifest of a configuration.
+// manifest returns the manifest of a configuration.
 func manifest(t *testing.T, spec v1alpha1.ProviderConfigSpec) string {
 	t.Helper()
 	text, err := yaml.Marshal(&namespaced.ClusterProviderConfig{Spec: spec})
@@ -445,7 +445,7 @@ func manifest(t *testing.T, spec v1alpha1.ProviderConfigSpec) string {
 	return name
 }
 
-// TestTenantsPoliciesCommand has the command write what can be applied.
+// TestTenantsPoliciesCommand checks that the output of the command can be applied.
 func TestTenantsPoliciesCommand(t *testing.T) {
 	var out bytes.Buffer
 	if err := tenants(t.Context(), []string{"policies", "site", "-f", manifestOf(t, []v1alpha1.ProviderTenant{teamA()})}, &out); err != nil {
@@ -468,7 +468,7 @@ func TestTenantsPoliciesCommand(t *testing.T) {
 	}
 }
 
-// TestTenantsPoliciesWarn has policies warn where the configuration does, but for the one about the status.
+// TestTenantsPoliciesWarn checks that policies warn if the configuration does, except the one about the status.
 func TestTenantsPoliciesWarn(t *testing.T) {
 	for enforcement, want := range map[v1alpha1.TenantEnforcement][2]int{v1alpha1.TenantWarn: {3, 1}, v1alpha1.TenantRefuse: {0, 4}} {
 		spec := v1alpha1.ProviderConfigSpec{Tenants: []v1alpha1.ProviderTenant{teamA()}, TenantEnforcement: &enforcement}
@@ -482,7 +482,7 @@ func TestTenantsPoliciesWarn(t *testing.T) {
 	}
 }
 
-// TestTenantsPoliciesClusterScoped has the command read the ProviderConfig of cluster-scoped resources, with the names by which they use it.
+// TestTenantsPoliciesClusterScoped checks that the command reads the ProviderConfig of cluster-scoped resources, with the names by which they use it.
 func TestTenantsPoliciesClusterScoped(t *testing.T) {
 	kube, _ := tenantsLab(t, []v1alpha1.ProviderTenant{teamA()}, &namespaced.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
 	o := tenantsPolicies{Name: "site", DefaultCluster: "site", ClusterScoped: true}
@@ -503,7 +503,7 @@ func TestTenantsPoliciesClusterScoped(t *testing.T) {
 	}
 }
 
-// TestTenantsPoliciesOfDefault has policies be about resources that name default where the configuration stands in for that.
+// TestTenantsPoliciesOfDefault checks that policies are about resources that name default if the configuration stands in for that.
 func TestTenantsPoliciesOfDefault(t *testing.T) {
 	const own, both = `name in ["site"] : false)`, `name in ["site", "default"] : true)`
 	for name, tc := range map[string]struct {

@@ -29,11 +29,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/version"
 )
 
-// flushTimeout is how long the last spans may take to be sent.
+// flushTimeout limits how long sending the last spans may take.
 const flushTimeout = 5 * time.Second
 
-// newTracer returns what makes spans of reconciles, or nil if tracing is off. What was not sent
-// when the manager ends is sent then.
+// newTracer returns a tracer for reconciles, or nil if tracing is off. Remaining spans are sent when the manager ends.
 func newTracer(mgr ctrl.Manager, o options) (trace.Tracer, error) {
 	if !o.EnableTracing {
 		return nil, nil

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// hosts returns the names and addresses of a new certificate beside localhost.
+// hosts returns the names and addresses of a new certificate, in addition to localhost.
 func (o *options) hosts() []string {
 	hosts := o.TLSHost
 	for _, address := range o.NodeAddress {
@@ -46,7 +46,7 @@ func appendHost(hosts []string, address string) []string {
 
 func caFile(dir string) string { return filepath.Join(dir, "ca.crt") }
 
-// certificates reads the certificates of a folder, or makes them there if there is none of them.
+// certificates reads the certificates in a folder, or creates them there if the folder has none of them.
 func certificates(dir string, hosts []string) (*simulator.Certificates, error) {
 	certs := &simulator.Certificates{}
 	found, err := readCertificates(dir, certs)

@@ -69,7 +69,7 @@ func newParser(cli *options) (*kong.Kong, error) {
 	}))
 }
 
-// help adds what a fault consists of to the usual help.
+// help adds the syntax of faults to the usual help.
 func help(o kong.HelpOptions, ctx *kong.Context) error {
 	if err := kong.DefaultHelpPrinter(o, ctx); err != nil {
 		return err

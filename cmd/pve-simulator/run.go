@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// options are the command line. Secrets come in files, since other users of a machine see the arguments of programs.
+// options are the command-line options. Secrets are read from files, since other users of a machine see the arguments of programs.
 type options struct {
 	Scenario string   `env:"PVE_SIMULATOR_SCENARIO" group:"cluster" help:"YAML file that describes the cluster: nodes, storages, guests, users. Without one it is the built-in quickstart." placeholder:"FILE" type:"existingfile"`
 	Version  string   `env:"PVE_SIMULATOR_VERSION" enum:",8.4,9.2" default:"" group:"cluster" help:"Release of Proxmox VE, 8.4 or 9.2. Without it, what the scenario or the saved state says." placeholder:"RELEASE"`
@@ -79,7 +79,7 @@ func (o *options) run(ctx context.Context, out io.Writer) error {
 	return k.save()
 }
 
-// origin returns what a server that cannot start was made of.
+// origin returns the source of the data of a server that cannot start.
 func (o *options) origin(saved bool) string {
 	switch {
 	case saved:
@@ -90,7 +90,7 @@ func (o *options) origin(saved bool) string {
 	return "cannot start"
 }
 
-// printAddresses prints how the server is reached.
+// printAddresses prints the addresses of the server.
 func (o *options) printAddresses(out io.Writer, s *simulator.Server, saved bool) {
 	fmt.Fprintf(out, "pve-simulator listens on %s\n", s.URL())
 	fmt.Fprintf(out, "  page     %s/\n", s.URL())
@@ -159,13 +159,13 @@ func (o *options) controlToken() (string, error) {
 	return token, nil
 }
 
-// lines passes on one write after the other.
+// lines serializes writes.
 type lines struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-// Write writes to what is behind.
+// Write writes to the underlying writer.
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

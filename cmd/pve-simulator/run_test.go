@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 	stop()
 }
 
-// start runs the program; it returns the address and what ends the program, which must succeed.
+// start runs the program. It returns the address and a function that ends the program, which must succeed.
 func start(t *testing.T, o *options) (url string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -131,7 +131,7 @@ func TestStateFile(t *testing.T) {
 		t.Errorf("after a restart: %d", got)
 	}
 	stop()
-	// A task that runs does not hold up the end, and leaves nothing that is in its own way.
+	// A running task does not delay the end, and leaves nothing that would affect a second run.
 	for range 2 {
 		o.Speed = 1e-3
 		url, stop = start(t, o)
@@ -142,7 +142,7 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-// TestStateIsSavedSoon does not wait for the end of the program.
+// TestStateIsSavedSoon checks that the state is saved before the program ends.
 func TestStateIsSavedSoon(t *testing.T) {
 	s, err := simulator.New(simulator.Options{})
 	if err != nil {

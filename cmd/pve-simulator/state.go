@@ -30,10 +30,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// saveEvery is how often the state is written if it has changed.
+// saveEvery is the interval for saving the state if it has changed.
 const saveEvery = 2 * time.Second
 
-// readState gives the server the saved state, if there is one.
+// readState loads the saved state into the server, if there is one.
 func (o *options) readState(so *simulator.Options) (bool, error) {
 	if o.State == "" {
 		return false, nil
@@ -51,12 +51,12 @@ type keeper struct {
 	path   string
 	server *simulator.Server
 	out    io.Writer
-	// saved is what the server's changes were at the last time; written is false before it.
+	// saved is the number of the server's changes at the last save; written is false before the first one.
 	saved   uint64
 	written bool
 }
 
-// keep saves now and then until ctx ends. What cannot be saved now may be saved the next time.
+// keep saves the state periodically until ctx ends. It retries a failed save.
 func (k *keeper) keep(ctx context.Context, ticks *time.Ticker) {
 	defer ticks.Stop()
 	for {
@@ -84,7 +84,7 @@ func (k *keeper) save() error {
 	return nil
 }
 
-// replace writes a file that only its owner reads; the old one stays until the new one is complete.
+// replace writes a file that only its owner can read. The old file stays until the new one is complete.
 func replace(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

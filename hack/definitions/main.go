@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command definitions takes the default of providerConfigRef out of the custom resource definitions of kinds whose resources use the
-// provider configuration of their Machine: the field is one of Crossplane's, which has the default for all kinds.
+// Command definitions removes the default of providerConfigRef from the custom resource definitions of kinds whose resources use the provider
+// configuration of their Machine. The field is defined by Crossplane, with a default for all kinds.
 package main
 
 import (
@@ -66,7 +66,7 @@ func rewrite(file string) error {
 	return errors.Wrapf(os.WriteFile(file, []byte(after), 0o644), "cannot write %q", file) //nolint:gosec // It is a manifest.
 }
 
-// configuration is the field, by its indentation in the definitions: its default, if it has one, and its description.
+// configuration matches the field by its indentation in the definitions: its default, if it has one, and its description.
 var configuration = regexp.MustCompile(`(?m)^( {14}providerConfigRef:\n) {16}default:\n(?: {18}.*\n)+( {16}description: \|-\n)(?: {18}.*\n)+`)
 
 const description = `                  ProviderConfigReference names the provider configuration. Default: that of the
@@ -74,7 +74,7 @@ const description = `                  ProviderConfigReference names the provide
                   named, or it is gone before, that of the name default.
 `
 
-// ofMachine returns a definition with the default taken out, and whether there was one.
+// ofMachine returns a definition without the default, and reports whether there was one.
 func ofMachine(definition string) (string, bool) {
 	return configuration.ReplaceAllString(definition, "${1}${2}"+description), configuration.MatchString(definition)
 }

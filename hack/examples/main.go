@@ -14,10 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command examples writes the examples of the namespaced API group from those of the
-// cluster-scoped one. A manifest of the provider gets the other group and a namespace,
-// which its connection Secret is in too; and the configuration named default is a
-// ClusterProviderConfig. Manifests of other groups stay as they are.
+// Command examples generates the examples of the namespaced API group from those of the cluster-scoped group. A manifest of the provider gets the other
+// group and a namespace, also for its connection Secret, and the configuration named default becomes a ClusterProviderConfig. Manifests of other groups
+// do not change.
 package main
 
 import (
@@ -30,7 +29,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// byHand is an example that shows what differs between the groups, so it is not generated.
+// byHand is an example that shows how the groups differ, so it is not generated.
 const byHand = "machine-providerconfig.yaml"
 
 var (
@@ -50,7 +49,7 @@ func main() {
 	}
 }
 
-// run writes the namespaced examples, in place of those whose cluster-scoped ones are no more.
+// run writes the namespaced examples, and removes those whose cluster-scoped examples no longer exist.
 func run(from, to string) error {
 	files, err := filepath.Glob(filepath.Join(from, "*.yaml"))
 	if err != nil {

@@ -56,7 +56,7 @@ func TestNamespaced(t *testing.T) {
 	}
 }
 
-// TestRun replaces examples, removes one that is no more, and leaves the one that is written by hand.
+// TestRun replaces examples, removes one that no longer exists, and leaves the one that is written by hand.
 func TestRun(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	for file, text := range map[string]string{
@@ -75,7 +75,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestExamples sees that the examples of the repository are as they are generated.
+// TestExamples checks that the examples of the repository are as they are generated.
 func TestExamples(t *testing.T) {
 	from, to, now := filepath.Join("..", "..", "examples", "cluster"), filepath.Join("..", "..", "examples", "namespaced"), t.TempDir()
 	if err := run(from, now); err != nil {
@@ -88,7 +88,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// files of a folder, with their contents.
+// files returns the files of a folder with their contents.
 func files(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(folder, "*"))

@@ -28,17 +28,17 @@ import (
 	"testing"
 )
 
-// The names of a test's cases, level by level, are read from the calls of t.Run: the first argument is a string, or what a loop has from the keys or
-// elements of a literal, which may be a variable, a parameter or what a function returns. Of what comes from elsewhere, only the number of levels is
+// The names of a test's cases, level by level, are read from the calls of t.Run. The first argument is a string, or a value that a loop gets from the
+// keys or elements of a literal, which may be a variable, a parameter or the result of a function. For other values, only the number of levels is
 // known, and that the name is among the strings of the test.
 
-// computed is what a name is that is computed.
+// computed matches a computed name.
 const computed = `[^/]+`
 
-// plainName are the strings of a test that may be names.
+// plainName matches the strings of a test that may be names.
 var plainName = regexp.MustCompile(`^[\w-]+$`)
 
-// cases is an expression for the names of a test's cases without that of the test.
+// cases returns an expression for the names of a test's cases, without the name of the test.
 func (p testPackage) cases(test string) *regexp.Regexp {
 	r := caseReader{testPackage: p, known: alternatives(slices.DeleteFunc(slices.Collect(maps.Keys(p.texts(test))), func(s string) bool {
 		return !plainName.MatchString(s)
@@ -50,7 +50,7 @@ func (p testPackage) cases(test string) *regexp.Regexp {
 	return regexp.MustCompile("^" + alternatives(found) + "$")
 }
 
-// alternatives is an expression for one of several, or for nothing.
+// alternatives returns an expression for one of several, or for nothing.
 func alternatives(of []string) string {
 	if len(of) == 0 {
 		return `\b\B`
@@ -65,18 +65,18 @@ type caseReader struct {
 	// known is an expression for all strings of the test.
 	known string
 
-	// inside are the functions that are being read.
+	// inside has the functions that are being read.
 	inside []ast.Node
 }
 
-// A caseScope is a function that is called, with what it was called with.
+// A caseScope is a function that is called, with its arguments.
 type caseScope struct {
 	outer  *caseScope
 	body   ast.Node
 	params map[string]scoped
 }
 
-// A scoped expression is one with the function that it is in. If of is a loop, it stands for the keys or the elements of the expression.
+// A scoped expression has the function that contains it. If of is a loop, it stands for the keys or the elements of the expression.
 type scoped struct {
 	ast.Expr
 	in *caseScope
@@ -91,7 +91,7 @@ const (
 	elements
 )
 
-// runs are expressions for the names below a function's body, with those of their cases.
+// runs returns expressions for the names below a function's body, including their cases.
 func (r *caseReader) runs(body ast.Node, in *caseScope) []string {
 	var found []string
 	if body == nil || slices.Contains(r.inside, body) {
@@ -124,7 +124,7 @@ func isT(e ast.Expr) bool {
 	return ok && x.Name == "t"
 }
 
-// called are the names below a function. It is one that is given to t.Run, without arguments, or one that has t, or something that may have it.
+// called returns the names below a function: one that is given to t.Run, without arguments, or one with an argument that is t or may have it.
 func (r *caseReader) called(f scoped, args []ast.Expr) []string {
 	var found []string
 	name := ""
@@ -151,7 +151,7 @@ func (r *caseReader) called(f scoped, args []ast.Expr) []string {
 	return found
 }
 
-// calls is the scope of a function in this one, that another calls with arguments.
+// calls returns the scope of a function in this one that another function calls with arguments.
 func (s *caseScope) calls(t *ast.FuncType, body ast.Node, args []ast.Expr, from *caseScope) *caseScope {
 	in, n := &caseScope{s, body, map[string]scoped{}}, 0
 	for _, field := range t.Params.List {
@@ -165,7 +165,7 @@ func (s *caseScope) calls(t *ast.FuncType, body ast.Node, args []ast.Expr, from 
 	return in
 }
 
-// name is an expression for what a name may be.
+// name returns an expression for the possible values of a name.
 func (r *caseReader) name(e scoped) string {
 	switch x := e.Expr.(type) {
 	case *ast.BasicLit:
@@ -186,7 +186,7 @@ func (r *caseReader) name(e scoped) string {
 	return computed
 }
 
-// oneOf is an expression for what the name of one of several may be, or of any string of the test if there are none.
+// oneOf returns an expression for the possible names of several expressions, or for any string of the test if there are none.
 func (r *caseReader) oneOf(of []scoped) string {
 	var found []string
 	for _, s := range of {
@@ -200,7 +200,7 @@ func (r *caseReader) oneOf(of []scoped) string {
 	return alternatives(found)
 }
 
-// fields are what a field has in the literals of its structure.
+// fields returns the values of a field in the literals of its structure.
 func (r *caseReader) fields(x *ast.SelectorExpr, in *caseScope) []scoped {
 	var found []scoped
 	for _, literal := range r.literals(scoped{x.X, in, itself}) {
@@ -211,7 +211,7 @@ func (r *caseReader) fields(x *ast.SelectorExpr, in *caseScope) []scoped {
 	return found
 }
 
-// field is a value of a literal by its key.
+// field returns the value of a literal with a key.
 func field(literal scoped, name string) (scoped, bool) {
 	for _, e := range literal.Expr.(*ast.CompositeLit).Elts {
 		if pair, ok := e.(*ast.KeyValueExpr); ok {
@@ -223,7 +223,7 @@ func field(literal scoped, name string) (scoped, bool) {
 	return scoped{}, false
 }
 
-// parts are what an expression stands for: itself, or the keys or elements of its literals.
+// parts returns the values that an expression stands for: itself, or the keys or elements of its literals.
 func (r *caseReader) parts(e scoped) []scoped {
 	if e.of == itself {
 		return []scoped{e}
@@ -245,7 +245,7 @@ func (r *caseReader) parts(e scoped) []scoped {
 	return found
 }
 
-// literals are those that an expression may be.
+// literals returns the literals that an expression may be.
 func (r *caseReader) literals(e scoped) []scoped {
 	var found []scoped
 	switch x := e.Expr.(type) {
@@ -269,7 +269,7 @@ func (r *caseReader) literals(e scoped) []scoped {
 	return found
 }
 
-// returned are the literals that functions return.
+// returned returns the literals that functions return.
 func (r *caseReader) returned(functions []*ast.FuncDecl) []scoped {
 	var found []scoped
 	for _, function := range functions {
@@ -285,7 +285,7 @@ func (r *caseReader) returned(functions []*ast.FuncDecl) []scoped {
 	return found
 }
 
-// bound is what a name stands for: an argument, what is assigned to it in its function, or a variable of the package.
+// bound returns the values of a name: an argument, what its function assigns to it, or a variable of the package.
 func (r *caseReader) bound(name string, in *caseScope) []scoped {
 	for ; in != nil; in = in.outer {
 		if e, ok := in.params[name]; ok {
@@ -304,7 +304,7 @@ func (r *caseReader) bound(name string, in *caseScope) []scoped {
 	return found
 }
 
-// assigned is what a name gets in a function, by loops too.
+// assigned returns the values that a function assigns to a name, including by loops.
 func assigned(name string, in *caseScope) []scoped {
 	var found []scoped
 	named := func(e ast.Expr) bool {
@@ -335,7 +335,7 @@ func assigned(name string, in *caseScope) []scoped {
 	return found
 }
 
-// TestCases sees which names the cases of a test have.
+// TestCases checks the names of a test's cases.
 func TestCases(t *testing.T) {
 	cases := map[string]struct {
 		reason, source string
@@ -401,7 +401,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// parsed are the declarations of a package.
+// parsed returns the declarations of a package.
 func parsed(t *testing.T, source string) testPackage {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "x_test.go", "package x\nimport \"testing\"\n"+source, 0)

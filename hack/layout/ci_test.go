@@ -24,7 +24,7 @@ import (
 	"testing"
 )
 
-// TestStepsOfCI runs the functions of .ci/run with steps of its own, and sees how they are counted.
+// TestStepsOfCI runs the functions of .ci/run with its own steps, and checks how they are counted.
 func TestStepsOfCI(t *testing.T) {
 	functions, _, found := strings.Cut(readText(t, ".ci/run"), "\nstep ")
 	if !found {

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A definition has what kubectl get prints of a kind.
+// A definition has the columns of a kind in kubectl get.
 type definition struct {
 	Spec struct {
 		Versions []struct {
@@ -39,7 +39,7 @@ type definition struct {
 	} `json:"spec"`
 }
 
-// headings returns the first line that kubectl get prints of each kind, its words with one blank between them.
+// headings returns the first line of kubectl get for each kind, with single blanks between its words.
 func headings(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "package", "crds", "*.yaml"))
@@ -67,8 +67,8 @@ func headings(t *testing.T) []string {
 	return all
 }
 
-// TestPrintedColumns sees that what the documents show of kubectl get has the columns of some kind, in their order. All kinds begin
-// with READY, which Compositions do not.
+// TestPrintedColumns checks that the output of kubectl get in the documents has the columns of some kind, in order. All kinds begin with READY, unlike
+// Compositions.
 func TestPrintedColumns(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {

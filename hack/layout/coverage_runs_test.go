@@ -26,17 +26,17 @@ import (
 
 // A testRun is a target of the Makefile that runs the tests of a package.
 type testRun struct {
-	// folder of the package, or the beginning of the folders of several, with ... at its end. If this is about one test, its name follows.
+	// folder of the package, or the common prefix of several folders, with ... at its end. If this is about one test, its name follows.
 	folder string
 
-	// target runs it, whose recipe says so by this text. None: nothing does.
+	// target is the target whose recipe contains this text. If it is empty, no target runs the tests.
 	target, recipe string
 }
 
-// testRuns are all of them. The first whose folder fits counts.
+// testRuns has all test runs. The first one with a matching folder counts.
 type testRuns []testRun
 
-// scaleTarget runs the tests of ./internal/controller/ that test leaves out by their names, wherever they are.
+// scaleTarget runs the tests of ./internal/controller/ that test excludes by their names, in any folder.
 const scaleTarget = "test-scale"
 
 // readRuns returns what the steps of .ci/run run.
@@ -81,7 +81,7 @@ func readText(t *testing.T, file string) string {
 	return string(text)
 }
 
-// scaleNames are the tests that only test-scale runs.
+// scaleNames returns the tests that only test-scale runs.
 func scaleNames(t *testing.T, makefile string) []string {
 	t.Helper()
 	list := regexp.MustCompile(`(?m)^SCALE = \^\((.*)\)\$\$$`).FindStringSubmatch(makefile)
@@ -91,7 +91,7 @@ func scaleNames(t *testing.T, makefile string) []string {
 	return strings.Split(list[1], "|")
 }
 
-// check says why .ci/run does not run a test.
+// check returns why .ci/run does not run a test.
 func (r testRuns) check(folder, test string) string {
 	for _, run := range r {
 		of, name, named := strings.Cut(run.folder, " ")
@@ -106,13 +106,13 @@ func (r testRuns) check(folder, test string) string {
 	return "nothing runs " + test + " of " + folder
 }
 
-// within reports whether a folder is the one of a pattern, or one of those that begin as it does.
+// within reports whether a folder matches a pattern: it is the folder, or begins with its prefix.
 func within(folder, pattern string) bool {
 	beginning, several := strings.CutSuffix(pattern, "...")
 	return folder == pattern || several && strings.HasPrefix(folder, beginning)
 }
 
-// TestRuns sees which tests count as those that .ci/run runs.
+// TestRuns checks which tests count as those that .ci/run runs.
 func TestRuns(t *testing.T) {
 	runs := readRuns(t)
 	cases := map[string]struct {

@@ -33,17 +33,17 @@ import (
 // coverageTable is the document whose tables say which test shows what.
 const coverageTable = "docs/coverage.md"
 
-// coverageRows is how many rows it has, so that none is lost.
+// coverageRows is the expected number of rows, so that none is lost.
 const coverageRows = 341
 
 var (
-	// testNames are tests as the tables name them: `internal/connect TestTLSMistakes/CA`.
+	// testNames matches tests in the form of the tables: `internal/connect TestTLSMistakes/CA`.
 	testNames = regexp.MustCompile("`([a-z0-9/-]+) ((?:Test|Fuzz)[A-Za-z0-9_]*)(?:/([^`]+))?`")
-	// unserved begins the reason why nothing is tested.
+	// unserved matches the reason why nothing is tested.
 	unserved = regexp.MustCompile(`^not served: .{10,}$`)
 )
 
-// TestCoverage sees that each row of the tables names tests that there are and that .ci/run runs, or says why there are none.
+// TestCoverage checks that each row of the tables names existing tests that .ci/run runs, or gives a reason why there are none.
 func TestCoverage(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, coverageTable))
 	if err != nil {
@@ -65,14 +65,14 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// A coverageRow is one of the tables, with the operator that it is about.
+// A coverageRow is a row of a table, with its operator.
 type coverageRow struct {
 	line     int
 	operator string
 	cells    []string
 }
 
-// rowsOf are the rows of all tables. A heading begins with the operator: Viti has two documents about one.
+// rowsOf returns the rows of all tables. A heading begins with the operator: Viti has two documents about one.
 func rowsOf(text string) []coverageRow {
 	var rows []coverageRow
 	operator := ""
@@ -89,13 +89,13 @@ func rowsOf(text string) []coverageRow {
 	return rows
 }
 
-// coveringTests are the tests that the tables may name, by their package's folder.
+// coveringTests has the tests that the tables may name, by their package's folder.
 type coveringTests struct {
 	runs     testRuns
 	packages map[string]testPackage
 }
 
-// check says what is wrong with a cell of the table.
+// check returns the errors in a cell of the table.
 func (c coveringTests) check(t *testing.T, cell string) string {
 	t.Helper()
 	names := testNames.FindAllStringSubmatch(cell, -1)
@@ -113,7 +113,7 @@ func (c coveringTests) check(t *testing.T, cell string) string {
 	return ""
 }
 
-// checkTest says what is wrong with a test, or its case, if one is named.
+// checkTest returns the error about a test, or about its case if one is named.
 func (c coveringTests) checkTest(t *testing.T, folder, test, of string) string {
 	t.Helper()
 	tests := c.in(t, folder)
@@ -133,7 +133,7 @@ func (c coveringTests) checkTest(t *testing.T, folder, test, of string) string {
 	return c.runs.check(folder, test)
 }
 
-// in returns what the tests of a package declare.
+// in returns the declarations of a package's tests.
 func (c coveringTests) in(t *testing.T, folder string) testPackage {
 	t.Helper()
 	if known, ok := c.packages[folder]; ok {
@@ -157,10 +157,10 @@ func (c coveringTests) in(t *testing.T, folder string) testPackage {
 	return found
 }
 
-// A testPackage has the functions, methods, variables and constants of a package's tests by their names. Those of one name count as one.
+// A testPackage has the functions, methods, variables and constants of a package's tests by their names. Those with the same name are combined.
 type testPackage map[string]*declaration
 
-// A declaration has the strings that are in it, as go test writes them in names, and the names that it uses.
+// A declaration has its strings, in the form that go test uses in names, and the names that it uses.
 type declaration struct {
 	isTest, skips bool
 	texts, uses   map[string]bool
@@ -198,7 +198,7 @@ func (p testPackage) declare(name string, node ast.Node) {
 		switch n := n.(type) {
 		case *ast.Ident:
 			p[name].uses[n.Name] = true
-		case *ast.SelectorExpr: // Of the variable that every test calls t.
+		case *ast.SelectorExpr: // Of the variable that is t in every test.
 			if x, ok := n.X.(*ast.Ident); ok && x.Name == "t" && strings.HasPrefix(n.Sel.Name, "Skip") {
 				p[name].skips = true
 			}
@@ -211,7 +211,7 @@ func (p testPackage) declare(name string, node ast.Node) {
 	})
 }
 
-// texts are the strings of a test and of what it uses, among which are the names of its cases.
+// texts returns the strings of a test and of what it uses. The names of its cases are among them.
 func (p testPackage) texts(test string) map[string]bool {
 	found := map[string]bool{}
 	for name := range p.with(test) {
@@ -220,7 +220,7 @@ func (p testPackage) texts(test string) map[string]bool {
 	return found
 }
 
-// skips is the test or what it uses that may skip it, or empty if nothing does.
+// skips returns the test, or what it uses, if that may skip it, or an empty string.
 func (p testPackage) skips(test string) string {
 	for name := range p.with(test) {
 		if p[name].skips {
@@ -230,7 +230,7 @@ func (p testPackage) skips(test string) string {
 	return ""
 }
 
-// with are the names of a test and of all that it uses.
+// with returns the names of a test and of all that it uses.
 func (p testPackage) with(test string) map[string]bool {
 	seen, next := map[string]bool{test: true}, []string{test}
 	for len(next) > 0 {
@@ -246,7 +246,7 @@ func (p testPackage) with(test string) map[string]bool {
 	return seen
 }
 
-// conditional reports whether a file is left out of some builds.
+// conditional reports whether a file is excluded from some builds.
 func conditional(file *ast.File) bool {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
@@ -258,7 +258,7 @@ func conditional(file *ast.File) bool {
 	return false
 }
 
-// TestSkips sees that a test which a helper may skip is one that may be skipped.
+// TestSkips checks that a test that a helper may skip counts as one that may be skipped.
 func TestSkips(t *testing.T) {
 	cases := map[string]struct{ reason, source, want string }{
 		"Itself": {"A test may skip itself.", `func TestX(t *testing.T) { t.Skip("no") }`, "TestX"},

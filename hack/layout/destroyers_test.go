@@ -27,7 +27,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Ways to throw data away in Proxmox VE.
+// Ways to destroy data in Proxmox VE.
 const (
 	destroysVM      = "destroys a VM"
 	destroysDisk    = "destroys a disk"
@@ -38,8 +38,8 @@ const (
 	restores        = "makes or replaces a VM from a backup"
 )
 
-// destroyers are the packages that throw data away, or may, and how. Besides deletions, of what is deleted, is not wanted any more, or was made
-// by an attempt that has failed, only going back and restoring in place do.
+// destroyers returns the packages that destroy data, or may, and how. Apart from deletions of what is deleted, is not wanted any more, or was created
+// by a failed attempt, only rollbacks and restores in place do.
 func destroyers() map[string][]string {
 	return map[string][]string{
 		"internal/controller/backup":                 {deletesVolume},
@@ -47,7 +47,7 @@ func destroyers() map[string][]string {
 		"internal/controller/machine":                {destroysDisk, destroysVM, destroysSource},
 		"internal/controller/machine/cloudinit":      {deletesVolume}, // ISO images that were uploaded for the VM.
 		"internal/controller/machine/recreation":     {destroysVM},
-		"internal/controller/machine/restore":        {restores}, // A VMID that is free.
+		"internal/controller/machine/restore":        {restores}, // An unused VMID.
 		"internal/controller/machine/restoreinplace": {restores},
 		"internal/controller/machine/rollback":       {goesBack},
 		"internal/controller/snapshot":               {removesSnapshot},
@@ -55,7 +55,7 @@ func destroyers() map[string][]string {
 	}
 }
 
-// TestDestroyers sees that no other package calls what throws data away.
+// TestDestroyers checks that no other package makes calls that destroy data.
 func TestDestroyers(t *testing.T) {
 	found := map[string]map[string]bool{}
 	err := walk(func(path string) error {
@@ -94,7 +94,7 @@ func TestDestroyers(t *testing.T) {
 	}
 }
 
-// destruction says how a call throws data away, or what it is given; empty if it does not.
+// destruction returns how a call or its arguments destroy data. It is empty if they do not.
 func destruction(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.CallExpr:
@@ -111,7 +111,7 @@ func destruction(n ast.Node) string {
 	return ""
 }
 
-// destroyingValue says how a call throws data away that is given a value of a type of the client.
+// destroyingValue returns how a call destroys data if its argument is a value of a type of the client.
 func destroyingValue(of string, n *ast.CompositeLit) string {
 	if of == "DeleteOptions" {
 		return destroysVM

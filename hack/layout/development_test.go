@@ -26,7 +26,7 @@ import (
 	"testing"
 )
 
-// The rows of the table in docs/development.md that has the files that a kind touches, and the sum below it.
+// The rows of the table in docs/development.md with the files that a kind touches, and the sum below it.
 var (
 	kindRow  = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([0-9, ]+)[^|]*\\| .+ \\|$")
 	kindPath = regexp.MustCompile("`([^`]+)`")
@@ -34,7 +34,7 @@ var (
 	number   = regexp.MustCompile(`\d+`)
 )
 
-// ofPool matches the lines of Pool in files that have more than that.
+// ofPool returns expressions for the lines about Pool in files that contain more than that.
 func ofPool() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"internal/controller/register.go":      regexp.MustCompile(`(?m)^.*(?:controller/pool"|kind: "Pool").*\n`),
@@ -57,11 +57,11 @@ func ofPool() map[string]*regexp.Regexp {
 	}
 }
 
-// ofKindPool matches what files have of the kind Pool, and not of the pools that Machines and others name.
+// ofKindPool matches text about the kind Pool, and not about the pools that Machines and others name.
 var ofKindPool = regexp.MustCompile(`\bPool(?:Members|Parameters|Observation)\b|\bFeaturePools\b|controller/pool\b|\bpool_types\b|\[Pool\]\(|` +
 	"(?m:^\\| (?:Pool|`Pools`) \\|)|" + `(?m:^kind: Pool$)|\b[kK]ind: "Pool"|"Pool"[,:] "(?:pool|\{\})"|(?m:^\t+"pool": +\{reason)`)
 
-// notOfPool are files that have something of the kind Pool, and are not made for it, each with its reason.
+// notOfPool returns files that contain text about the kind Pool but were not created for it, each with the reason.
 func notOfPool() map[string]string {
 	const example = "the kind is an example there"
 	return map[string]string{
@@ -73,10 +73,10 @@ func notOfPool() map[string]string {
 	}
 }
 
-// madeOfPool are the files that are generated.
+// madeOfPool matches the generated files.
 var madeOfPool = regexp.MustCompile(`^(?:apis/(?:cluster|namespaced)/|docs/reference/|examples/namespaced/|package/)|/zz_generated`)
 
-// TestKindFiles sees that both tables have all files that have something of the kind Pool.
+// TestKindFiles checks that both tables have all files with text about the kind Pool.
 func TestKindFiles(t *testing.T) {
 	all := texts(t)
 	_, section, _ := strings.Cut(all["docs/development.md"], "These are the files that Pool touches, by hand:")
@@ -96,7 +96,7 @@ func TestKindFiles(t *testing.T) {
 	}
 }
 
-// TestKindTable sees that both tables of the files that Pool touches have the lines that they have now. The sum is that of the first table.
+// TestKindTable checks that both tables of the files that Pool touches have the current numbers of lines. The sum is that of the first table.
 func TestKindTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "development.md"))
 	if err != nil {
@@ -133,19 +133,19 @@ func TestKindTable(t *testing.T) {
 }
 
 var (
-	// named are the files and folders that docs/development.md names in full.
+	// named matches the files and folders that docs/development.md names in full.
 	named = regexp.MustCompile("`((?:internal|apis|cmd|cluster|docs|hack|examples|package)/[^`<*{ ]*)`")
 
-	// filesOf are files and the folder that docs/development.md says they are of, and fileName is one of them.
+	// filesOf matches files and their folder in docs/development.md, and fileName one of the files.
 	filesOf  = regexp.MustCompile("((?:`[a-z_0-9]+\\.go`(?:, | and )?)+) of `([a-z/_-]+)`")
 	fileName = regexp.MustCompile("`([a-z_0-9]+\\.go)`")
 
-	// anyName is what stands between backquotes.
+	// anyName matches text between backquotes.
 	anyName = regexp.MustCompile("`[^`]+`")
 )
 
-// TestFolders sees that docs/development.md names each package of internal/, and nothing that does not exist. Those of
-// the simulator are described together.
+// TestFolders checks that docs/development.md names each package of internal/, and nothing that does not exist. The packages of the simulator are
+// described together.
 func TestFolders(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "development.md"))
 	if err != nil {
@@ -167,7 +167,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestFilesOf sees that the files exist which docs/development.md names together with their folder, which it may shorten.
+// TestFilesOf checks that the files that docs/development.md names together with their folder, which it may shorten, exist.
 func TestFilesOf(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "development.md"))
 	if err != nil {
@@ -186,7 +186,7 @@ func TestFilesOf(t *testing.T) {
 	}
 }
 
-// isIn reports whether a file is in a folder of which the first part of the path may be left out.
+// isIn reports whether a file is in a folder. The first part of the folder's path may be left out.
 func isIn(folder, name string) bool {
 	for _, parent := range []string{"", "internal", "internal/controller", "internal/controller/machine", "internal/simulator"} {
 		if _, err := os.Stat(filepath.Join(root, parent, folder, name)); err == nil {
@@ -196,7 +196,7 @@ func isIn(folder, name string) bool {
 	return false
 }
 
-// poolLines are the lines of a file that are for Pool.
+// poolLines returns the lines of a file that are for Pool.
 func poolLines(t *testing.T, path string) int {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join(root, path))

@@ -25,10 +25,10 @@ import (
 	"testing"
 )
 
-// exampleRow is a row of examples/README.md: a file, or a folder with all that has no row of its own, and the tests that use it.
+// exampleRow matches a row of examples/README.md: a file, or a folder with all that has no separate row, and the tests that use it.
 var exampleRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\| ([^|]+) \\|")
 
-// TestExampleFiles sees that examples/README.md has each file of examples with tests that there are, that name it and that .ci/run runs.
+// TestExampleFiles checks that examples/README.md has each file of examples with existing tests that name it and that .ci/run runs.
 func TestExampleFiles(t *testing.T) {
 	folder := filepath.Join(root, "examples")
 	text, err := os.ReadFile(filepath.Join(folder, "README.md"))
@@ -36,7 +36,7 @@ func TestExampleFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := coveringTests{runs: readRuns(t), packages: map[string]testPackage{}}
-	rows := map[string]bool{} // Whether a file has it.
+	rows := map[string]bool{} // Whether a file has the row.
 	for _, row := range exampleRow.FindAllStringSubmatch(string(text), -1) {
 		rows[row[1]] = false
 		if problem := tests.checkExample(t, row[1], row[2]); problem != "" {
@@ -65,7 +65,7 @@ func TestExampleFiles(t *testing.T) {
 	}
 }
 
-// rowOf is the row of a file: its own, or that of the innermost folder that has one.
+// rowOf returns the row of a file: its own, or that of the innermost folder with one.
 func rowOf(rows map[string]bool, path string) string {
 	for name := path; name != "./"; name = filepath.Dir(strings.TrimSuffix(name, "/")) + "/" {
 		if _, ok := rows[name]; ok {
@@ -75,7 +75,7 @@ func rowOf(rows map[string]bool, path string) string {
 	return ""
 }
 
-// checkExample says what is wrong with the tests of a row. One that uses a file or a folder has its name in its text.
+// checkExample returns the errors about the tests of a row. A test that uses a file or a folder contains its name.
 func (c coveringTests) checkExample(t *testing.T, path, cell string) string {
 	t.Helper()
 	if !strings.HasPrefix(cell, "`") {
@@ -93,7 +93,7 @@ func (c coveringTests) checkExample(t *testing.T, path, cell string) string {
 	return ""
 }
 
-// names reports whether a test, or what it uses, has a string with a name in it.
+// names reports whether a test, or what it uses, has a string that contains a name.
 func (c coveringTests) names(t *testing.T, folder, test, name string) bool {
 	t.Helper()
 	for text := range c.in(t, folder).texts(test) {

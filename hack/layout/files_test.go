@@ -27,7 +27,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// listedFrom is how many files a package has whose files docs/files.md lists. Of fewer, their names and the package's documentation tell enough.
+// listedFrom is the minimum number of files of a package whose files docs/files.md lists. For fewer files, their names and the package's documentation
+// are sufficient.
 const listedFrom = 4
 
 // A heading of docs/files.md names a package, and the first column of its table a file.
@@ -36,7 +37,7 @@ var (
 	listedFile    = regexp.MustCompile("(?m)^\\| `([^`]+\\.go)` \\| .+ \\|$")
 )
 
-// TestFileLists sees that docs/files.md lists the files of each package of several files, and no others.
+// TestFileLists checks that docs/files.md lists exactly the files of each package with several files.
 func TestFileLists(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "files.md"))
 	if err != nil {
@@ -59,7 +60,7 @@ func TestFileLists(t *testing.T) {
 	}
 }
 
-// sourceFiles are the files of the packages of several files, by their folders.
+// sourceFiles returns the files of the packages with several files, by their folders.
 func sourceFiles(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}

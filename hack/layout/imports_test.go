@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// notListed are the folders of internal/ whose packages a rule of depguard does not list, each with its reason.
+// notListed returns the folders of internal/ whose packages a rule of depguard does not list, each with its reason.
 func notListed() map[string]map[string]string {
 	const (
 		above     = "it is above"
@@ -49,13 +49,13 @@ func notListed() map[string]map[string]string {
 	return map[string]map[string]string{"below-controllers": controllers, "below-inventory": inventory, "decides": decides}
 }
 
-// A depguardRule tells which files it is about.
+// A depguardRule has the files of a rule.
 type depguardRule struct {
 	Files []string `json:"files"`
 }
 
-// TestImportRules sees that the rules about imports that name packages one by one name each package of internal/, so that a new one is kept
-// to them or has a reason.
+// TestImportRules checks that the rules about imports that list packages individually list each package of internal/, so that a new package follows
+// them or has a reason.
 func TestImportRules(t *testing.T) {
 	rules, dirs := depguardRules(t), folders(t, "internal")
 	if len(dirs) < 50 {
@@ -82,7 +82,7 @@ func TestImportRules(t *testing.T) {
 	}
 }
 
-// TestImportRuleOfCluster sees that the rule about the module cluster lists each of its folders.
+// TestImportRuleOfCluster checks that the rule about the module cluster lists each of its folders.
 func TestImportRuleOfCluster(t *testing.T) {
 	rule, dirs := depguardRules(t)["cluster"], folders(t, "cluster")
 	if len(dirs) < 15 {
@@ -95,7 +95,7 @@ func TestImportRuleOfCluster(t *testing.T) {
 	}
 }
 
-// TestPureImportNothingThatCalls sees that what docs/development.md calls pure is kept from contexts and clients by a rule.
+// TestPureImportNothingThatCalls checks that a rule keeps contexts and clients out of the packages that docs/development.md calls pure.
 func TestPureImportNothingThatCalls(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(root, "docs", "development.md"))
 	if err != nil {
@@ -137,7 +137,7 @@ func depguardRules(t *testing.T) map[string]depguardRule {
 	return config.Linters.Settings.Depguard.Rules
 }
 
-// folders returns the folders of a tree that have Go files, by their paths from the root of the repository.
+// folders returns the folders of a tree with Go files, by their paths from the root of the repository.
 func folders(t *testing.T, tree string) map[string]bool {
 	t.Helper()
 	dirs := map[string]bool{}
@@ -147,7 +147,7 @@ func folders(t *testing.T, tree string) map[string]bool {
 	return dirs
 }
 
-// covers reports whether a rule is about a folder.
+// covers reports whether a rule applies to a folder.
 func (r depguardRule) covers(dir string) bool {
 	return slices.ContainsFunc(r.Files, func(pattern string) bool {
 		folder, all := strings.CutSuffix(strings.TrimPrefix(pattern, "**/"), "/**")

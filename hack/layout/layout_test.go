@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package layout checks the bounds that keep the repository readable. It has tests only.
+// Package layout checks limits that keep the repository readable. It only has tests.
 package layout
 
 import (
@@ -36,7 +36,7 @@ import (
 
 const root = "../.."
 
-// The bounds of hand-written code without tests.
+// The limits for hand-written code without tests.
 const (
 	maxFiles         = 30
 	maxPackageLines  = 6000
@@ -46,16 +46,16 @@ const (
 	shortFunction    = 10
 )
 
-// maxTestColumns bounds the lines of tests. The linter bounds those of all other files, by less.
+// maxTestColumns limits the lines of tests. The linter has a lower limit for all other files.
 const maxTestColumns = 160
 
-// A pkg is what the bounds are about.
+// A pkg has the counts that are limited.
 type pkg struct {
 	files, lines int
 	methods      map[string]int
 	functions    map[string]int
 
-	// embedded are the types of the package that each type embeds by a pointer.
+	// embedded has the types of the package that each type embeds by a pointer.
 	embedded map[string][]string
 }
 
@@ -83,8 +83,8 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// objectMethods counts the methods that work on one object of a type: its own, and those of the types that embed a pointer to it, which are
-// a part of it in name only.
+// objectMethods counts the methods of one object of a type: its own, and those of the types that embed a pointer to it, which are separate types only
+// in name.
 func (p *pkg) objectMethods(name string, counted map[string]bool) int {
 	if counted[name] {
 		return 0
@@ -152,7 +152,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// maxFileSize bounds the files of the repository, in bytes: a program that was built is no source.
+// maxFileSize limits the files of the repository, in bytes: a built program does not belong there.
 const maxFileSize = 1 << 20
 
 func TestFileSizes(t *testing.T) {
@@ -168,7 +168,7 @@ func TestFileSizes(t *testing.T) {
 	}
 }
 
-// walk calls a function for each file of Go.
+// walk calls a function for each Go file.
 func walk(each func(path string) error) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -183,7 +183,7 @@ func walk(each func(path string) error) error {
 	})
 }
 
-// packages returns what the folders of the repository have of hand-written Go, without tests.
+// packages returns the hand-written Go packages of the repository, without tests.
 func packages(t *testing.T) map[string]*pkg {
 	t.Helper()
 	all := map[string]*pkg{}
@@ -238,7 +238,7 @@ func (p *pkg) add(path string) error {
 	return nil
 }
 
-// addEmbedded notes what a type embeds by a pointer.
+// addEmbedded records the types that a type embeds by a pointer.
 func (p *pkg) addEmbedded(n ast.Node) bool {
 	spec, ok := n.(*ast.TypeSpec)
 	if !ok {
@@ -254,7 +254,7 @@ func (p *pkg) addEmbedded(n ast.Node) bool {
 	return false
 }
 
-// pointedTo returns the name of the type of this package that a pointer is to, or empty.
+// pointedTo returns the name of the type of this package that a pointer points to, or an empty string.
 func pointedTo(expr ast.Expr) string {
 	if star, ok := expr.(*ast.StarExpr); ok {
 		return typeName(star)
@@ -262,11 +262,11 @@ func pointedTo(expr ast.Expr) string {
 	return ""
 }
 
-// isAPI reports whether a file has the types of the API. There is one package for each version of an API, and its comments are the
-// texts of the definitions and of the reference, so they do not count.
+// isAPI reports whether a file has types of the API. They do not count, since each version of an API is one package, and its comments are the texts of
+// the definitions and of the reference.
 func isAPI(path string) bool { return strings.Contains(filepath.ToSlash(path), "apis/v1alpha1/") }
 
-// commentLines counts the lines of comments that share none with code.
+// commentLines counts the lines with only comments.
 func commentLines(files *token.FileSet, f *ast.File) int {
 	n := 0
 	for _, c := range f.Comments {
@@ -275,7 +275,7 @@ func commentLines(files *token.FileSet, f *ast.File) int {
 	return n
 }
 
-// receiverOf returns the name of a method's type, or empty for a function.
+// receiverOf returns the name of a method's type, or an empty string for a function.
 func receiverOf(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return ""
@@ -283,7 +283,7 @@ func receiverOf(f *ast.FuncDecl) string {
 	return typeName(f.Recv.List[0].Type)
 }
 
-// typeName returns the name of a type of this package, or of what a pointer to one is to; empty for any other.
+// typeName returns the name of a type of this package, or of the one that a pointer points to. It is empty for other types.
 func typeName(expr ast.Expr) string {
 	for {
 		switch e := expr.(type) {

@@ -25,7 +25,7 @@ import (
 	"testing"
 )
 
-// The tests that the Makefile runs apart by their names are there: one that was renamed would run elsewhere, or nowhere.
+// TestNamesInMakefile checks that the tests that the Makefile runs separately by their names exist: a renamed one would run elsewhere, or not at all.
 func TestNamesInMakefile(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {

@@ -28,8 +28,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// asPublished are SHA-256 sums of the manifests in the documentation of other operators, by their files. Empty ones are of files that have a value
-// for each field of what the documentation only describes. Those of others cannot be applied with those of migration, whose names they have.
+// asPublished returns SHA-256 sums of the manifests in the documentation of other operators, by their files. They are empty for files with a value for
+// each field that the documentation only describes. Manifests of others cannot be applied together with those of migration, which have the same names.
 func asPublished() map[string]string {
 	return map[string]string{
 		"migration/proxmox-operator/cluster.yaml":              "",
@@ -61,7 +61,7 @@ func asPublished() map[string]string {
 	}
 }
 
-// TestMigrationIsWordForWord sees that the manifests of other operators are as these publish them, in which somebody may have corrected something.
+// TestMigrationIsWordForWord checks that the manifests of other operators are as published, and were not corrected.
 func TestMigrationIsWordForWord(t *testing.T) {
 	folder := filepath.Join(root, "examples", "composition")
 	var files []string

@@ -23,8 +23,8 @@ import (
 	"testing"
 )
 
-// sharedModules are the modules that most of a program that runs beside the provider is built of. With the versions of the module cluster, Go builds them
-// once.
+// sharedModules returns the modules that make up most of a program that runs with the provider. If they have the versions of the module cluster, Go
+// builds them once.
 func sharedModules() []string {
 	return []string{
 		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go", "k8s.io/kube-openapi", "sigs.k8s.io/controller-runtime",
@@ -32,8 +32,8 @@ func sharedModules() []string {
 	}
 }
 
-// TestNeighbourVersions sees that the programs of other projects are built with the versions of the module cluster, except for the provider of IPAM, which
-// needs older ones.
+// TestNeighbourVersions checks that the programs of other projects are built with the versions of the module cluster, except for the IPAM provider,
+// which needs older ones.
 func TestNeighbourVersions(t *testing.T) {
 	want := versionsIn(t, "cluster")
 	for _, name := range []string{"externaldns", "flux", "velero"} {
@@ -53,7 +53,7 @@ func TestNeighbourVersions(t *testing.T) {
 	}
 }
 
-// versionsIn are the versions of modules that a module is built with: those that it requires, unless it replaces them.
+// versionsIn returns the versions of the modules that a module is built with: those that it requires, unless it replaces them.
 func versionsIn(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	text, err := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json", filepath.Join(root, folder, "go.mod")).Output()

@@ -29,10 +29,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// repository begins the addresses of the files of this project, as pages elsewhere name them.
+// repository begins the URLs of the files of this project on pages elsewhere.
 const repository = "https://github.com/vitistack/provider-proxmox/blob/main/"
 
-// TestChartPage sees what a marketplace of charts shows: the icon of the package, and links that lead to files.
+// TestChartPage checks what a marketplace of charts shows: the icon of the package, and links to existing files.
 func TestChartPage(t *testing.T) {
 	const chart = "cluster/charts/provider-proxmox/"
 	var meta struct {
@@ -64,7 +64,7 @@ func TestChartPage(t *testing.T) {
 	}
 }
 
-// What a marketplace of packages shows.
+// TestPackageAnnotations checks what a marketplace of packages shows.
 func TestPackageAnnotations(t *testing.T) {
 	packages := []string{"package/crossplane.yaml"}
 	for _, pattern := range []string{"examples/*/crossplane.yaml", "cluster/*/package/crossplane.yaml"} {

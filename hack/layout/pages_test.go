@@ -25,7 +25,7 @@ import (
 	"testing"
 )
 
-// A reader of the README comes to each page of docs/ by following links.
+// TestPagesAreReached checks that each page of docs/ can be reached by links from the README.
 func TestPagesAreReached(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#\s]+\.md)`)
 	reached, next := map[string]bool{}, []string{"README.md"}
@@ -55,8 +55,8 @@ func TestPagesAreReached(t *testing.T) {
 	}
 }
 
-// Whoever uninstalls, and whoever lets go of what waits after the package was uninstalled, comes by every kind: one that is left out keeps the
-// configurations, and its definition for good.
+// TestUninstallingNamesEveryKind checks that the commands for uninstalling, and for removing finalizers after the package was uninstalled, include
+// every kind. A missing kind would keep its configurations and its definition forever.
 func TestUninstallingNamesEveryKind(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "uninstalling.md"))
 	if err != nil {

@@ -32,8 +32,8 @@ import (
 // needControlPlane returns the packages whose tests need the binaries of a control plane.
 func needControlPlane() []string { return []string{"apis", "cmd/provider", "internal/controller"} }
 
-// TestPurePackages has plain go test run all other packages of the provider: they import nothing that starts an API server, and ask
-// for no binaries of one.
+// TestPurePackages checks that plain go test runs all other packages of the provider: they import nothing that starts an API server, and need no
+// binaries of one.
 func TestPurePackages(t *testing.T) {
 	packages, need := map[string]bool{}, map[string]bool{}
 	for _, tree := range []string{"apis", "cmd", "internal"} {
@@ -76,7 +76,7 @@ func sources(t *testing.T, tree string) map[string]string {
 	return all
 }
 
-// asksForControlPlane reports whether a file starts a control plane, or asks for its binaries.
+// asksForControlPlane reports whether a file starts a control plane or needs its binaries.
 func asksForControlPlane(t *testing.T, path, source string) bool {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly)

@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// TestReuse sees which modification times files have after hack/reuse, and that two clones have one folder of programs.
+// TestReuse checks the modification times of files after hack/reuse, and that two clones have one folder of programs.
 func TestReuse(t *testing.T) {
 	home, now := t.TempDir(), time.Now()
 	first, second := clone(t, home), clone(t, home)
@@ -85,7 +85,7 @@ func run(t *testing.T, folder, home string, command ...string) {
 	}
 }
 
-// modified returns the modification time of what a path leads to.
+// modified returns the modification time of the target of a path.
 func modified(t *testing.T, path string) time.Time {
 	t.Helper()
 	info, err := os.Stat(path)

@@ -24,31 +24,31 @@ import (
 	"testing"
 )
 
-// scenarioFolder has tests whose scenarios .ci/run does not run in each scope: inMatrix there chooses.
+// scenarioFolder has tests whose scenarios .ci/run does not run in each scope: inMatrix selects them.
 const scenarioFolder = "internal/controller"
 
 // turnFile has inMatrix.
 const turnFile = scenarioFolder + "/scenarios_test.go"
 
-// turnRules are the lines of inMatrix that ran repeats.
+// turnRules returns the lines of inMatrix that ran copies.
 func turnRules() []string {
 	return []string{"first := name%2 == way\n", "case \"first\":\n\t\treturn first\n", "case \"sample\":\n\t\treturn !first && name%3 == 0\n"}
 }
 
-// A scenarioScope is the first level of a scenario's name, with what ends the name where each is of one version of Proxmox VE.
+// A scenarioScope is the first level of a scenario's name, with the end of the name if each scenario is for one version of Proxmox VE.
 type scenarioScope struct{ name, ending string }
 
-// scenarioScopes are those that scenarios run in by turns.
+// scenarioScopes returns the scopes that scenarios run in by turns.
 func scenarioScopes() []scenarioScope {
 	return []scenarioScope{{"Cluster", "-8"}, {"Namespaced", "-9"}}
 }
 
-// ran reports whether make test or make test-scopes SCOPES=sample runs the scenario at a place among those of its test in a scope.
+// ran reports whether make test or make test-scopes SCOPES=sample runs the scenario with an index among those of its test in a scope.
 func ran(place, scope int) bool {
 	return place%2 == scope || place%3 == 0
 }
 
-// missesTurn says why no step runs a case of a test of scenarioFolder, or returns nothing if it is no scenario.
+// missesTurn returns why no step runs a case of a test of scenarioFolder. It is empty if the case is not a scenario.
 func (p testPackage) missesTurn(test, of string) string {
 	scopes := scenarioScopes()
 	scopeName, name, _ := strings.Cut(of, "/")
@@ -76,7 +76,7 @@ func (p testPackage) missesTurn(test, of string) string {
 	return "no step of .ci/run runs " + test + "/" + of + ": name " + other.name + "/" + names[place] + ending
 }
 
-// scenarios are the sorted names of those of a test, if it has them from one literal.
+// scenarios returns the sorted names of a test's scenarios, if one literal has them.
 func (p testPackage) scenarios(test string) []string {
 	r := caseReader{testPackage: p}
 	var found []string
@@ -102,7 +102,7 @@ func (p testPackage) scenarios(test string) []string {
 	return found
 }
 
-// TestTurns sees that a scenario which no step runs in the scope that is named is found, by the rules that inMatrix has.
+// TestTurns checks that a scenario that no step runs in the named scope is found, according to the rules of inMatrix.
 func TestTurns(t *testing.T) {
 	text := readText(t, turnFile)
 	for _, rule := range turnRules() {

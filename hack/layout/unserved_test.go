@@ -26,7 +26,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The guide has the rows of the coverage that are not served, in one table.
+// The guide has the rows of the coverage that are not served in one table.
 const (
 	unservedGuide  = "docs/from-other-operators.md"
 	unservedHeader = "| of | not served | why, and what there is instead |\n|---|---|---|\n"
@@ -34,7 +34,7 @@ const (
 
 var update = flag.Bool("update", false, "write what is not served into the guide") //nolint:gochecknoglobals // As flags are.
 
-// TestUnserved sees that the guide says what the coverage says is not served, row by row and in the same words.
+// TestUnserved checks that the guide lists what is not served according to the coverage, row by row and in the same words.
 func TestUnserved(t *testing.T) {
 	want := unservedTable(readText(t, coverageTable))
 	if want == "" {
@@ -56,7 +56,7 @@ func TestUnserved(t *testing.T) {
 	}
 }
 
-// unservedTable are the rows of the guide's table, which names an operator once.
+// unservedTable returns the rows of the guide's table, which names each operator once.
 func unservedTable(coverage string) string {
 	var table strings.Builder
 	operator := ""
@@ -78,7 +78,7 @@ func unservedTable(coverage string) string {
 	return table.String()
 }
 
-// aroundTable splits a document into what is before the table, the table, and what is after it.
+// aroundTable splits a document into the parts before, of, and after the table.
 func aroundTable(text string) (before, table, after string) {
 	start := strings.Index(text, unservedHeader)
 	if start < 0 {

@@ -29,7 +29,7 @@ import (
 	"time"
 )
 
-// TestVulncheck sees that vulnerabilities are an error, and a database that cannot be reached is none.
+// TestVulncheck checks that vulnerabilities are an error, and that an unreachable database is not.
 func TestVulncheck(t *testing.T) {
 	one := "Your code is affected by 1 vulnerability from 1 module."
 	cases := map[string]struct {
@@ -96,7 +96,7 @@ func TestVulncheck(t *testing.T) {
 	}
 }
 
-// TestVulnerabilitiesKnown sees which database of vulnerabilities is taken, and that nothing is built or waited for where there is none.
+// TestVulnerabilitiesKnown checks which database of vulnerabilities is used, and that nothing is built or waited for if there is none.
 func TestVulnerabilitiesKnown(t *testing.T) {
 	t.Parallel()
 	const version = "v0.0.0-20261105234957-e22db6528018"
@@ -104,9 +104,9 @@ func TestVulnerabilitiesKnown(t *testing.T) {
 	entry := map[string]string{"data/osv/GO-2026-0001.json": `{"id": "GO-2026-0001"}`}
 	cases := map[string]struct {
 		reason          string
-		database, proxy http.HandlerFunc // None: nobody listens.
+		database, proxy http.HandlerFunc // Nil: no server listens.
 		says            string
-		prints          string // The URL of the database, or the end of one. None: there is no database.
+		prints          string // The URL of the database, or its end. Empty: there is no database.
 	}{
 		"Answers": {
 			reason: "There is a database.", prints: "http://",
@@ -153,7 +153,7 @@ func TestVulnerabilitiesKnown(t *testing.T) {
 	}
 }
 
-// serverOf a handler, until the test ends: its URL.
+// serverOf starts a server with a handler until the test ends, and returns its URL.
 func serverOf(t *testing.T, serve http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(serve)
@@ -164,12 +164,12 @@ func serverOf(t *testing.T, serve http.HandlerFunc) string {
 	return server.URL
 }
 
-// moduleProxy serves golang.org/x/vulndb as a Go module proxy does, in one version.
+// moduleProxy serves golang.org/x/vulndb like a Go module proxy, in one version.
 func moduleProxy(version string, files map[string]string) http.HandlerFunc {
 	const module = "golang.org/x/vulndb"
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch strings.TrimPrefix(r.URL.Path, "/"+module) {
-		case "/@v/list": // No version has a name.
+		case "/@v/list": // No version is tagged.
 		case "/@latest", "/@v/" + version + ".info":
 			_, _ = io.WriteString(w, `{"Version": "`+version+`", "Time": "2026-11-05T23:49:57Z"}`)
 		case "/@v/" + version + ".mod":

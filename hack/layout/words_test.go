@@ -29,8 +29,8 @@ import (
 	"unicode"
 )
 
-// formerIdentifiers are names that code had and that a reader could not guess, as words of their own or as parts of longer names.
-// Names that are also ordinary words in use elsewhere are not listed.
+// formerIdentifiers are former names in code that a reader could not guess, as whole words or as parts of longer names. Names that are also ordinary
+// words in use elsewhere are not listed.
 const formerIdentifiers = `
 	BurnVMID KeepVMID KeepCreate OursLine OnRepair OutdatesDrive JoinsBoot takenBack settleSight relook inVain
 	aimless takeAim ruleBond haRuling founder uprooted unsown sow sown weed weeds plots errand errands newborn
@@ -47,15 +47,13 @@ const formerIdentifiers = `
 	territory handedOn HandedOn pooledFor taggedFor retag namesTags unwantedTags mayLeave MayEnd madeDisk CarryTenant AdoptsDisk SavesMemory
 `
 
-// formerStrings are what users saw before the first release: reasons, events and
-// annotations. They stand where they are migrated, and nowhere else.
+// formerStrings are strings that users saw before the first release: reasons, events and annotations. They may occur only where they are migrated.
 const formerStrings = `
 	NotOurs OtherCluster NotInDesiredPowerState RestartDidNotApply WouldNotStart ImagesLeft DisksLeft ReplicasLeft
 	TaskWarned ran-since restarted-for last-restart-hash outlived-definition safety-interval feed-interval
 `
 
-// migrates returns the files that may have former strings, since they carry over what
-// has them or test that.
+// migrates returns the files that may contain former strings, since they migrate them or test that.
 func migrates() []string {
 	return []string{
 		"CHANGELOG.md",
@@ -65,8 +63,8 @@ func migrates() []string {
 	}
 }
 
-// formerFlag matches the former flag --selector of the provider, which kubectl has too: so it counts in documents and manifests, in lines
-// that do not name kubectl. Of --provider-config, check and import still have one.
+// formerFlag matches the former flag --selector of the provider. Since kubectl has that flag too, it only counts in documents and manifests, in lines
+// that do not name kubectl. Check and import still have --provider-config.
 var formerFlag = regexp.MustCompile(`--selector\b`)
 
 func TestFormerNames(t *testing.T) {
@@ -103,11 +101,11 @@ func TestFormerNames(t *testing.T) {
 	}
 }
 
-// separates reports whether a character belongs to no identifier.
+// separates reports whether a character is not part of an identifier.
 func separates(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// partsOf returns an expression for each word of a list, as it is written, and for those that it begins or ends or is in the middle of:
-// Survey is a part of SurveyNodes and of nodeSurvey.
+// partsOf returns an expression for each word of a list, as it is written, and for longer words that contain it: Survey is a part of SurveyNodes and of
+// nodeSurvey.
 func partsOf(list string) *regexp.Regexp {
 	words := strings.Fields(list)
 	within := make([]string, 0, len(words))
@@ -139,12 +137,12 @@ func TestPartsOf(t *testing.T) {
 	}
 }
 
-// wordsOf returns an expression for each word of a list, whole and as it is written.
+// wordsOf returns an expression for each whole word of a list, as it is written.
 func wordsOf(list string) *regexp.Regexp {
 	return regexp.MustCompile(`\b(` + strings.Join(strings.Fields(list), "|") + `)\b`)
 }
 
-// texts returns the files of the repository that people write, by path.
+// texts returns the hand-written files of the repository, by path.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -174,9 +172,9 @@ func texts(t *testing.T) map[string]string {
 	return all
 }
 
-// leaning matches the reason of a test case, written with its name or as the first field, that leans on another one, which may not be the one before it:
-// maps have no order. It begins with a conjunction, or with a word for a subject that it does not name; or it is a part of a sentence: it begins with
-// Of, By or As, or with another preposition and has no subject of its own, it ends with too, or it has fewer than four words.
+// leaning matches the reason of a test case, written with its name or as the first field, that depends on another reason, which may not be the previous
+// one since maps have no order. Such a reason begins with a conjunction, or with a pronoun for a subject that it does not name. Or it is a part of a
+// sentence: it begins with Of, By or As, or with another preposition and has no subject, it ends with too, or it has fewer than four words.
 var leaning = regexp.MustCompile(`(?m)(?:\breason:\s*|^\s*(?:"[^"\n]*":\s*)?\{\s*)["\x60]` +
 	`(?:(?:And|But|So|Nor|Also|Neither|Or|Then|Yet|It|Its|They|Their|This|That|These|Those|Both)\b[^"\x60]*["\x60]\s*(?:[,}+]|$)|` +
 	`(?:(?:Of|By|As)\b[^"\x60]*|` +

@@ -32,10 +32,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// builder builds what the tests need in its folder, once.
+// builder builds once, in its folder, what the tests need.
 type builder struct{ folder string }
 
-// prepare returns what runs the tests.
+// prepare returns a session that runs the tests.
 func (b *builder) prepare(ctx context.Context) (*session, error) {
 	terraform, err := b.terraform(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (b *builder) prepare(ctx context.Context) (*session, error) {
 // tests returns the folder with bpg's source.
 func (b *builder) tests() string { return filepath.Join(b.folder, "bpg") }
 
-// source copies the source of a module into a folder, in which it can be built.
+// source copies the source of a module into a folder where it can be built.
 func (b *builder) source(ctx context.Context, module, folder string) error {
 	if _, err := os.Stat(folder); err == nil {
 		return nil
@@ -91,10 +91,10 @@ func (b *builder) source(ctx context.Context, module, folder string) error {
 	return errors.Wrap(os.Rename(part, folder), "cannot keep the copy")
 }
 
-// A missingError is what this machine does not have, so that the tests cannot run here.
+// A missingError is about something that this machine lacks, so that the tests cannot run here.
 type missingError struct{ error }
 
-// download returns the folder of a module in Go's cache. That it cannot be had here is a missingError.
+// download returns the folder of a module in Go's cache. If the module cannot be downloaded, the error is a missingError.
 func (b *builder) download(ctx context.Context, module string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module) //nolint:gosec // A constant.
 	cmd.Dir, cmd.Env = b.folder, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
@@ -112,7 +112,7 @@ func (b *builder) download(ctx context.Context, module string) (string, error) {
 	return answer.Dir, nil
 }
 
-// terraform returns the Terraform or OpenTofu that there is: the one that TERRAFORM names, one of the PATH, or OpenTofu built from its module.
+// terraform returns the available Terraform or OpenTofu: the one that TERRAFORM names, one in the PATH, or OpenTofu built from its module.
 func (b *builder) terraform(ctx context.Context) (string, error) {
 	for _, name := range []string{os.Getenv("TERRAFORM"), "terraform", "tofu"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -164,7 +164,7 @@ func (b *builder) program(ctx context.Context, group string) (string, error) {
 		"-o", out, "./fwprovider/"+group)
 }
 
-// command runs a command, whose output is told if it fails.
+// command runs a command. If it fails, the error contains its output.
 func command(ctx context.Context, folder, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // The commands of this file.
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")

@@ -14,11 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command peers runs the acceptance tests of bpg's Terraform provider against the simulator. Nobody who wrote them knew the simulator, so
-// that they show where it differs from what clients expect of Proxmox VE. Failures that known.yaml does not list are errors, and so are
-// tests that pass and are listed.
+// Command peers runs the acceptance tests of bpg's Terraform provider against the simulator. Their authors did not know the simulator, so the tests
+// show where it differs from what clients expect of Proxmox VE. Failures that known.yaml does not list are errors, and so are listed tests that pass.
 //
-// Everything that it builds is kept in a folder, and so is what a group of tests has said: a run that was ended goes on with the next group.
+// The programs that it builds and the output of each group of tests are kept in a folder: a run after an interrupted one continues with the next group.
 package main
 
 import (
@@ -33,7 +32,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// What is tested, and the program that is built where there is no Terraform.
+// The module under test, and the program that is built if there is no Terraform.
 const (
 	providerModule = "github.com/bpg/terraform-provider-proxmox@v0.111.1"
 	tofuModule     = "github.com/opentofu/opentofu@v1.10.6"

@@ -38,7 +38,7 @@ const said = `=== RUN   TestA
 --- SKIP: TestD (0.00s)
 `
 
-// Tests with parts count by their parts, unless they fail by themselves.
+// TestReport checks that tests with subtests count by their subtests, unless they fail themselves.
 func TestReport(t *testing.T) {
 	cases := map[string]struct {
 		reason, text string
@@ -99,7 +99,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestSkip has neither Terraform nor OpenTofu, nor a proxy of Go modules that has it.
+// TestSkip checks a machine without Terraform, OpenTofu and a Go module proxy that serves it.
 func TestSkip(t *testing.T) {
 	program, err := exec.LookPath("go")
 	if err != nil {

@@ -30,14 +30,14 @@ import (
 //go:embed known.yaml
 var knownFile []byte
 
-// known is why tests fail.
+// known is a known reason for tests to fail.
 type known struct {
 	Reason string `json:"reason"`
-	// Versions are the releases on which they do; all without them.
+	// Versions are the releases on which they fail; empty for all.
 	Versions []string `json:"versions"`
-	// Ends is true for tests that end the others of their group, and are not run.
+	// Ends is true for tests that end the other tests of their group, and are therefore not run.
 	Ends bool `json:"ends"`
-	// Tests are a group and a test of it each, as in "access TestAccRealmSync". A test stands for its parts, too.
+	// Tests each have a group and a test, as in "access TestAccRealmSync". A test includes its subtests.
 	Tests []string `json:"tests"`
 }
 
@@ -54,20 +54,20 @@ func readKnown() ([]*known, error) {
 	return out, nil
 }
 
-// report compares what tests have said with what is known of them.
+// report compares the results of tests with the known failures.
 type report struct {
 	version string
 	known   []*known
-	// passed, failed and skipped count tests without parts.
+	// passed, failed and skipped count tests without subtests.
 	passed, failed, skipped int
-	// wrong are the tests that end otherwise than they should.
+	// wrong are the tests with an unexpected result.
 	wrong []string
 }
 
 var resultLine = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL|SKIP): (\S+) \(`)
 
-// results returns how the tests without parts ended, by their names. A test that fails though all of its parts pass is one, too, and
-// so is a group that did not end.
+// results returns the results of tests without subtests, by their names. It includes a test that fails although all of its subtests pass, and a group
+// that did not end.
 func results(text string) map[string]string {
 	all, out := map[string]string{}, map[string]string{}
 	for _, m := range resultLine.FindAllStringSubmatch(text, -1) {
@@ -128,7 +128,7 @@ func (r *report) add(group, text string) string {
 	return fmt.Sprintf("%s %-24s %s", r.version, group, counts(passed, failed, skipped))
 }
 
-// absent returns the tests of a group that are listed and are not there.
+// absent returns the listed tests of a group that do not exist.
 func (r *report) absent(group string, list map[string]string) []string {
 	var out []string
 	for _, k := range r.known {
@@ -149,7 +149,7 @@ func (r *report) absent(group string, list map[string]string) []string {
 	return out
 }
 
-// sum returns a line about all groups.
+// sum returns a line with the totals of all groups.
 func (r *report) sum() string {
 	return fmt.Sprintf("%s %-24s %s", r.version, "all", counts(r.passed, r.failed, r.skipped))
 }
@@ -162,7 +162,7 @@ func counts(passed, failed, skipped int) string {
 	return out
 }
 
-// find returns what is known of a test.
+// find returns the known failure of a test.
 func (r *report) find(group, name string) *known {
 	for _, k := range r.known {
 		if len(k.Versions) > 0 && !slices.Contains(k.Versions, r.version) {

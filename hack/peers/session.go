@@ -37,10 +37,10 @@ import (
 //go:embed scenario.yaml
 var scenario []byte
 
-// speed is how many times as fast as on a real cluster tasks run: they take a moment, in which clients can look at them.
+// speed is how many times faster than on a real cluster tasks run. They take a short time, in which clients can observe them.
 const speed = "100"
 
-// nowhere is a proxy that is not there: what the tests have the simulator download comes from this machine, whether it reaches others or not.
+// nowhere is a proxy that does not exist: what the simulator downloads in the tests is served by this machine, whether or not it reaches other hosts.
 const nowhere = "http://127.0.0.1:1"
 
 // session runs groups of tests with one build of the simulator.
@@ -51,7 +51,7 @@ type session struct {
 	known                         []*known
 }
 
-// skip returns which tests of a group are not run.
+// skip returns a pattern for the tests of a group that are not run.
 func (s *session) skip(group string) string {
 	var out []string
 	for _, k := range s.known {
@@ -64,7 +64,7 @@ func (s *session) skip(group string) string {
 	return strings.Join(out, "|")
 }
 
-// group returns what the tests of a group have said, and runs them if they have not run to their end yet.
+// group returns the output of the tests of a group. It runs them if they have not completed yet.
 func (s *session) group(ctx context.Context, version, group string) (string, error) {
 	path := filepath.Join(s.results, version, strings.ReplaceAll(group, "/", "-")+".log")
 	if text, err := os.ReadFile(path); err == nil && !s.fresh { //nolint:gosec // In our folder.
@@ -84,7 +84,7 @@ func (s *session) group(ctx context.Context, version, group string) (string, err
 	return out, errors.Wrap(os.WriteFile(path, []byte(out), 0o600), "cannot keep the results")
 }
 
-// runGroup runs the tests of a group with a simulator of their own.
+// runGroup runs the tests of a group with a separate simulator.
 func (s *session) runGroup(ctx context.Context, version, group, program string) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	url, stopped, err := s.start(ctx, version)
@@ -109,12 +109,12 @@ func (s *session) runGroup(ctx context.Context, version, group, program string) 
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); ctx.Err() == nil && errors.As(err, &exit) {
-		err = nil // Tests that fail are in what it has said.
+		err = nil // The output shows which tests fail.
 	}
 	return string(out), err
 }
 
-// parallel returns how many tests of a group run at once: some change the same settings of the node or of the cluster.
+// parallel returns how many tests of a group run in parallel: some change the same settings of the node or of the cluster.
 func parallel(group string) string {
 	if group == "nodes/config" || group == "cluster/options" {
 		return "1"
@@ -122,7 +122,7 @@ func parallel(group string) string {
 	return "4"
 }
 
-// images serves what stands for the images that the tests have downloaded.
+// images serves replacements for the images that the tests download.
 func images(ctx context.Context) (string, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -133,20 +133,20 @@ func images(ctx context.Context) (string, error) {
 	binary.BigEndian.PutUint32(qcow2[20:], 16)    // Clusters of 64 KiB.
 	binary.BigEndian.PutUint64(qcow2[24:], 1<<30) // A disk of 1 GiB.
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write(qcow2) // Who has gone needs nothing.
+		_, _ = w.Write(qcow2) // The error of a client that has disconnected does not matter.
 	})}
 	go server.Serve(ln) //nolint:errcheck // It ends with the program.
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	return "http://" + ln.Addr().String(), nil
 }
 
-// environment returns what bpg's tests ask for.
+// environment returns the environment variables for bpg's tests.
 func (s *session) environment(url, files string) []string {
 	out := []string{
 		"TF_ACC=1", "TF_ACC_TERRAFORM_PATH=" + s.terraform, "CHECKPOINT_DISABLE=1", "PROXMOX_VE_ENDPOINT=" + url, "PROXMOX_VE_INSECURE=true",
 		"PROXMOX_VE_API_TOKEN=root@pam!tests=00000000-0000-4000-8000-000000000001", "PROXMOX_VE_USERNAME=root@pam", "PROXMOX_VE_PASSWORD=root",
 		"TF_CLI_CONFIG_FILE=" + filepath.Join(s.folder, "terraformrc"), "PROXMOX_VE_ACC_IFACE_NAME=ens18",
-		// No SSH server of this machine is asked.
+		// The tests must not use an SSH server of this machine.
 		"PROXMOX_VE_SSH_USERNAME=root", "PROXMOX_VE_SSH_PASSWORD=root", "PROXMOX_VE_ACC_NODE_SSH_ADDRESS=127.0.0.1", "PROXMOX_VE_ACC_NODE_SSH_PORT=1",
 		"PROXMOX_VE_ACC_BOND_SLAVE1=eno2", "PROXMOX_VE_ACC_BOND_SLAVE2=eno3",
 		"PROXMOX_VE_ACC_CLOUD_IMAGES_SERVER=" + files, "PROXMOX_VE_ACC_CONTAINER_IMAGES_SERVER=" + files, "PROXMOX_VE_ACC_TEST_FILE_SERVER_IP=127.0.0.1",
@@ -182,8 +182,8 @@ func (s *session) start(ctx context.Context, version string) (url string, stoppe
 	first, err := lines.ReadString('\n')
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(io.Discard, lines) // What it says ends with it.
-		_ = cmd.Wait()                    // It is ended by a signal.
+		_, _ = io.Copy(io.Discard, lines) // The output ends with the process.
+		_ = cmd.Wait()                    // The process is ended by a signal.
 	}()
 	if _, err := fmt.Sscanf(first, "pve-simulator listens on %s", &url); err != nil {
 		return "", done, errors.Errorf("the simulator does not start: %s", first)

@@ -26,8 +26,8 @@ import (
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// activate lists the managed kinds in an activation policy, whose text before the list
-// stays. Of Machines, the policy activates the namespaced ones, of others both.
+// activate writes the managed kinds into an activation policy. The text before the list stays. The policy activates only the namespaced Machines, and
+// both scopes of other kinds.
 func activate(definitions, policy string) error {
 	files, err := filepath.Glob(filepath.Join(definitions, "*.yaml"))
 	if err != nil {
@@ -57,7 +57,7 @@ func activate(definitions, policy string) error {
 	return errors.Wrapf(os.WriteFile(policy, []byte(all), 0o644), "cannot write %q", policy) //nolint:gosec // It is an example.
 }
 
-// activation returns what activates a kind, or empty for one that needs none.
+// activation returns the entry that activates a kind, or an empty string for a kind that needs none.
 func activation(d definition) string {
 	plural, namespaced := d.Spec.Names.Plural, d.Spec.Scope == extv1.NamespaceScoped
 	switch {

@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The templates of a page, and of the list of pages.
+// The templates of a page and of the list of pages.
 var (
 	//go:embed page.md.tmpl
 	page string
@@ -83,7 +83,7 @@ func write(from, to string) error {
 	return render(folder, "README.md", index, all)
 }
 
-// render writes a file by a template.
+// render writes a file from a template.
 func render(to *os.Root, file, text string, data any) error {
 	t, err := template.New(file).Parse(text)
 	if err != nil {
@@ -96,7 +96,7 @@ func render(to *os.Root, file, text string, data any) error {
 	return errors.Wrapf(to.WriteFile(file, []byte(b.String()), 0o600), "cannot write %q", file)
 }
 
-// A definition is that of a kind in one API group.
+// A definition is the definition of a kind in one API group.
 type definition struct {
 	extv1.CustomResourceDefinition
 }
@@ -110,7 +110,7 @@ func read(file string) (definition, error) {
 	return d, errors.Wrapf(yaml.UnmarshalStrict(raw, &d.CustomResourceDefinition), "cannot parse %q", file)
 }
 
-// Kind returns the kind that is defined.
+// Kind returns the defined kind.
 func (d definition) Kind() string { return d.Spec.Names.Kind }
 
 // APIVersion returns the API version of its objects.
@@ -126,7 +126,7 @@ func (d definition) Scope() string {
 
 func (d definition) schema() *extv1.JSONSchemaProps { return d.Spec.Versions[0].Schema.OpenAPIV3Schema }
 
-// A doc is what a page tells of a kind.
+// A doc is the content of the page for a kind.
 type doc struct {
 	Kind        string
 	Description string

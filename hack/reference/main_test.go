@@ -98,7 +98,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// served makes the definition of a kind in a group, with fields of the spec.
+// served returns the definition of a kind in a group, with fields of the spec.
 func served(group string, fields ...string) definition {
 	spec := extv1.JSONSchemaProps{Type: "object", Properties: map[string]extv1.JSONSchemaProps{}}
 	for _, f := range fields {
@@ -165,7 +165,8 @@ func TestActivate(t *testing.T) {
 	}
 }
 
-// TestActivationPolicy has Crossplane's own type take the example, and activate all managed kinds but cluster-scoped Machines by it.
+// TestActivationPolicy checks that Crossplane's own type accepts the example, and that the example activates all managed kinds except cluster-scoped
+// Machines.
 func TestActivationPolicy(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "crossplane", "activation.yaml"))
 	if err != nil {

@@ -39,7 +39,7 @@ type field struct {
 	Required    bool
 	Description string
 
-	// Groups are the API groups that have the field as it is here.
+	// Groups are the API groups that have this form of the field.
 	Groups []string
 }
 
@@ -47,7 +47,7 @@ func (f field) same(g field) bool {
 	return f.Name == g.Name && f.Type == g.Type && f.Required == g.Required && f.Description == g.Description
 }
 
-// sections returns the sections of a definition, its top-level fields that every object has aside.
+// sections returns the sections of a definition, without the top-level fields that every object has.
 func (d definition) sections() []section {
 	var all []section
 	for _, name := range []string{"spec", "status"} {
@@ -55,7 +55,7 @@ func (d definition) sections() []section {
 			all = append(all, d.flatten(name, s)...)
 		}
 	}
-	// What is at the top is said where the spec is.
+	// Rules at the top level are listed with those of the spec.
 	if len(all) > 0 {
 		all[0].Rules = append(messages(d.schema().XValidations), all[0].Rules...)
 	}
@@ -100,7 +100,7 @@ func typeOf(s extv1.JSONSchemaProps) string {
 	return s.Type
 }
 
-// describe describes a value, with what it may be.
+// describe describes a value and the values that it may have.
 func describe(s extv1.JSONSchemaProps) string {
 	parts := []string{sentence(s.Description)}
 	allowed := s.Enum
@@ -119,7 +119,7 @@ func describe(s extv1.JSONSchemaProps) string {
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
-// fieldRules returns the rules of a value that has no section of its own.
+// fieldRules returns the rules of a value that has no separate section.
 func fieldRules(s extv1.JSONSchemaProps) []string {
 	if len(s.Properties) > 0 {
 		return nil
@@ -149,7 +149,7 @@ func messages(rules extv1.ValidationRules) []string {
 	return out
 }
 
-// sentence returns a text in one line, safe in a table.
+// sentence returns text in one line and in a form that is safe in a table.
 func sentence(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(strings.Join(strings.Fields(s), " "))
 }
@@ -167,7 +167,7 @@ func merge(all, more []section) []section {
 	return all
 }
 
-// with returns the section with the fields and rules of the same section elsewhere.
+// with returns the section with the fields and rules of the same section in another group.
 func (s section) with(o section) section {
 	for _, f := range o.Fields {
 		i := slices.IndexFunc(s.Fields, f.same)
@@ -186,7 +186,7 @@ func (s section) with(o section) section {
 	return s
 }
 
-// tellApart names the group of fields that not every group has.
+// tellApart marks the fields that not every group has with their groups.
 func tellApart(all []section, groups int) {
 	for _, s := range all {
 		for i, f := range s.Fields {

@@ -14,19 +14,16 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command wrappers writes the kinds of both API groups from the types that they
-// share. A kind is a comment in a file of the shared package, which stands alone
-// and has the marker +proxmox:kind:
+// Command wrappers generates the kinds of both API groups from the types that they share. A kind is defined by a separate comment in a file of the shared
+// package, with the marker +proxmox:kind:
 //
 //	// A Pool is a group of virtual machines and storages of Proxmox VE.
 //	//
 //	// +proxmox:kind=Pool,shortName=pvepool,forProvider=optional
 //	// +kubebuilder:printcolumn:name="POOL",type="string",JSONPath=".status.atProvider.name"
 //
-// The types PoolParameters and PoolObservation describe what may be asked of the
-// kind and what is seen of it. forProvider is required, unless the marker has
-// forProvider=optional, or forProvider=default for one that defaults to {}. Other
-// markers of the comment are those of the kind. If PoolParameters has a method
+// The types PoolParameters and PoolObservation describe the desired and the observed state of the kind. forProvider is required, unless the marker has
+// forProvider=optional, or forProvider=default for one that defaults to {}. Other markers of the comment apply to the kind. If PoolParameters has a method
 // ResolveReferences, the kind has one too.
 package main
 
@@ -78,7 +75,7 @@ func scopes() []scope {
 	}
 }
 
-// A kind as its comment describes it.
+// A kind is described by its comment.
 type kind struct {
 	Name        string
 	ShortName   string
@@ -89,7 +86,7 @@ type kind struct {
 	Resolves    bool // The parameters have a method ResolveReferences.
 }
 
-// Article returns the indefinite one of the kind's name.
+// Article returns the indefinite article for the kind's name.
 func (k kind) Article() string {
 	if strings.ContainsAny(k.Name[:1], "AEIOU") {
 		return "an"
@@ -115,8 +112,7 @@ func run(header, shared, groups string) error {
 	return nil
 }
 
-// writeScope writes a file for each kind of a scope and one that lists them, in place
-// of those of kinds that are no more.
+// writeScope writes a file for each kind of a scope and one that lists them. It removes the files of kinds that no longer exist.
 func writeScope(folder, license string, s scope, all []kind) error {
 	old, err := filepath.Glob(filepath.Join(folder, "zz_generated.kind*.go"))
 	if err != nil {
@@ -192,7 +188,7 @@ func kindsIn(folder string) ([]kind, error) {
 	return all, nil
 }
 
-// receiver returns the name of the type of a method.
+// receiver returns the name of the receiver type of a method.
 func receiver(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) != 1 {
 		return ""
@@ -210,7 +206,7 @@ func receiver(fn *ast.FuncDecl) string {
 
 const marker = "+proxmox:kind="
 
-// ruleMarker is that of a rule for the whole object, spec and status.
+// ruleMarker marks a rule for the whole object, spec and status.
 const ruleMarker = "+proxmox:rule="
 
 // parseKind parses the comment of a kind, and reports whether it is one.
@@ -222,7 +218,7 @@ func parseKind(c *ast.CommentGroup) (kind, bool) {
 		case ok:
 			parseArguments(&k, after)
 			found = true
-		case strings.HasPrefix(text, ruleMarker): // As a rule of Kubebuilder it would be one of the type below, too.
+		case strings.HasPrefix(text, ruleMarker): // As a rule of Kubebuilder it would also apply to the type below.
 			k.Markers = append(k.Markers, "+kubebuilder:validation:XValidation:rule="+strings.TrimPrefix(text, ruleMarker))
 		case strings.HasPrefix(text, "+"):
 			k.Markers = append(k.Markers, text)
@@ -236,7 +232,7 @@ func parseKind(c *ast.CommentGroup) (kind, bool) {
 	return k, found
 }
 
-// parseArguments reads the arguments of the marker into a kind.
+// parseArguments parses the arguments of the marker into a kind.
 func parseArguments(k *kind, arguments string) {
 	for i, a := range strings.Split(arguments, ",") {
 		key, value, _ := strings.Cut(a, "=")

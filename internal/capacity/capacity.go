@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package capacity judges whether the storages of a node have room for disks that are made, grow or move.
+// Package capacity checks whether the storages of a node have room for disks that are created, grow or move.
 package capacity
 
 import (
@@ -28,22 +28,22 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// An Inventory tells what storages there are, and how they are configured.
+// An Inventory returns the storages and their configurations.
 type Inventory interface {
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error)
 }
 
-// A Fit is how disks fit on their storages.
+// A Fit describes how disks fit on their storages.
 type Fit struct {
-	// Rejections are disks that do not.
+	// Rejections are the disks that do not fit.
 	Rejections []string
 
-	// Warnings are disks that do and may fill their storage, by name.
+	// Warnings are the disks that fit but may fill their storage, by name.
 	Warnings map[string]string
 }
 
-// Of disks on the storages of a node. How these are configured is read only if one of them may lack room.
+// Of checks disks on the storages of a node. It reads the configuration of the storages only if one of them may lack room.
 func Of(ctx context.Context, from Inventory, growths []qemu.Growth, node string) (Fit, error) {
 	if len(growths) == 0 {
 		return Fit{}, nil
@@ -66,7 +66,7 @@ func Of(ctx context.Context, from Inventory, growths []qemu.Growth, node string)
 	return found, nil
 }
 
-// add adds what there is to say about a disk of which, with those before it, so much is new on its storage.
+// add adds a rejection or a warning about a disk, if any. The argument more is what this disk and those before it add to its storage.
 func (f *Fit) add(ctx context.Context, from Inventory, g qemu.Growth, s proxmox.Storage, more proxmox.Size) error {
 	total, free := proxmox.Size(s.MaxDisk), max(proxmox.Size(s.MaxDisk-s.Disk), 0)
 	if g.Size > total {
@@ -88,9 +88,9 @@ func (f *Fit) add(ctx context.Context, from Inventory, g qemu.Growth, s proxmox.
 	return err
 }
 
-// isThick reports whether a storage takes all of a disk when that is made: others take what the guest writes. ZFS does so unless
-// the storage is sparse (PVE::Storage::ZFSPoolPlugin, ZFSPlugin), and files are allocated at once with some preallocations
-// (PVE::Storage::Plugin), which the list of storages does not tell. A storage whose configuration may not be seen counts as thin.
+// isThick reports whether a storage allocates all of a disk when the disk is created. Other storages allocate what the guest writes. ZFS is thick
+// unless the storage is sparse (PVE::Storage::ZFSPoolPlugin, ZFSPlugin), and files are with some preallocations (PVE::Storage::Plugin), which the list
+// of storages does not show. A storage whose configuration may not be read counts as thin.
 func isThick(ctx context.Context, from Inventory, s proxmox.Storage) (bool, error) {
 	if s.Type == "lvm" {
 		return true, nil

@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// cluster is an Inventory of storages, with what it says of how they are configured.
+// cluster is an Inventory of storages and their configurations.
 type cluster struct {
 	storages   []proxmox.Storage
 	configured map[string]map[string]string
@@ -50,7 +50,7 @@ func (c *cluster) Objects(context.Context, proxmox.Collection, time.Duration) ([
 	return all, c.err
 }
 
-// Disks that are to be made or to grow fit on their storage, may fill it, or are refused.
+// TestCapacity checks that disks that are created or grow fit on their storage, may fill it, or are refused.
 func TestCapacity(t *testing.T) {
 	const gib = int64(proxmox.GiB)
 	storages := []proxmox.Storage{
@@ -140,7 +140,7 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// Who may not see how storages are configured is warned, and what fails otherwise is an error.
+// TestCapacityUnreadable checks that a missing permission to read the configuration of storages causes a warning, and that other failures are errors.
 func TestCapacityUnreadable(t *testing.T) {
 	const gib = int64(proxmox.GiB)
 	full := proxmox.Storage{Name: "zfs", Node: "pve1", Type: "zfspool", MaxDisk: 500 * gib, Disk: 500 * gib}

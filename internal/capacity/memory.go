@@ -24,9 +24,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// StateStorage returns where PVE saves the memory of a VM (PVE::QemuConfig, find_vmstate_storage): on the storage that the VM names, or
-// else on one of its disks: a shared one rather than a local one, and the last that has files rather than the first. Without disks it is
-// "local", which is on the root file system of the node.
+// StateStorage returns where PVE saves the memory of a VM (PVE::QemuConfig, find_vmstate_storage): on the storage that the VM names, or else on that of
+// one of its disks. PVE prefers a shared one to a local one, and the last one with files to the first one. Without disks it is "local", which is on the
+// root file system of the node.
 func StateStorage(config qemu.Config, there []proxmox.Storage) string {
 	if named := config["vmstatestorage"]; named != "" {
 		return named
@@ -45,7 +45,7 @@ func StateStorage(config qemu.Config, there []proxmox.Storage) string {
 			chosen[s.Shared] = name
 		}
 	}
-	return cmp.Or(chosen[true], chosen[false], names[0]) // One that may not be seen.
+	return cmp.Or(chosen[true], chosen[false], names[0]) // A storage that may not be read.
 }
 
 // storagesOf returns the storages of the disks of a VM, by name.

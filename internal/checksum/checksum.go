@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package checksum knows checksums of files, and the lists of them that distributions
-// publish beside their images: reading a list safely, and finding the entry of a file.
+// Package checksum reads checksums of files, and the lists of them that distributions publish next to their images. It reads a list safely, and finds
+// the entry of a file in it.
 package checksum
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Checksum of a file.
+// A Checksum is the checksum of a file.
 type Checksum struct {
 	// Algorithm in Proxmox VE's spelling, such as sha256. Empty for no checksum.
 	Algorithm string
@@ -37,7 +37,7 @@ type Checksum struct {
 	Sum string
 }
 
-// String returns the checksum as algorithm:digits, or nothing for none.
+// String returns the checksum as algorithm:digits, or an empty string if there is none.
 func (c Checksum) String() string {
 	if c.Algorithm == "" {
 		return ""
@@ -45,7 +45,7 @@ func (c Checksum) String() string {
 	return c.Algorithm + ":" + c.Sum
 }
 
-// Parse reads a checksum in the form algorithm:digits. The empty string is none.
+// Parse reads a checksum in the form algorithm:digits. The empty string stands for no checksum.
 func Parse(s string) (Checksum, error) {
 	if s == "" {
 		return Checksum{}, nil
@@ -58,12 +58,12 @@ func Parse(s string) (Checksum, error) {
 	return c, nil
 }
 
-// lengths returns the hexadecimal digits of each algorithm's sums.
+// lengths returns the number of hexadecimal digits of each algorithm's sums.
 func lengths() map[string]int {
 	return map[string]int{"md5": 32, "sha1": 40, "sha224": 56, "sha256": 64, "sha384": 96, "sha512": 128}
 }
 
-// algorithmOf returns the algorithm whose sums have this many digits, or nothing.
+// algorithmOf returns the algorithm whose sums have this many digits, or an empty string.
 func algorithmOf(sum string) string {
 	for algorithm, digits := range lengths() {
 		if len(sum) == digits && isHex(sum) {
@@ -86,10 +86,8 @@ type entry struct {
 	name string
 }
 
-// Find returns the checksum of the file that an address leads to, from a list in the
-// form of sha256sum and its siblings, in BSD's form, or of a single sum. A signature
-// around the list is not checked. Where the list has sums of several algorithms the
-// longest counts.
+// Find returns the checksum of the file at an address, from a list in the form of sha256sum or similar programs, in BSD's form, or of a single sum. It
+// does not check a signature around the list. If the list has sums of several algorithms, it returns the longest.
 func Find(list []byte, address string) (Checksum, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -116,8 +114,7 @@ func Find(list []byte, address string) (Checksum, error) {
 	return best.Checksum, nil
 }
 
-// named returns the entries of the file at a path: those whose folders agree with
-// the path if there are any, else all that have its name.
+// named returns the entries of the file at a path: those whose folders match the path if there are any, otherwise all with its name.
 func named(entries []entry, at string) []entry {
 	var byName, byPath []entry
 	for _, e := range entries {
@@ -136,7 +133,7 @@ func named(entries []entry, at string) []entry {
 	return byName
 }
 
-// entriesOf reads a list, and the sum that stands alone in it, if one does.
+// entriesOf reads a list, and the sum without a name in it, if there is one.
 func entriesOf(list string) (entries []entry, alone entry) {
 	sums := 0
 	for line := range strings.Lines(body(list)) {
@@ -160,7 +157,7 @@ const (
 	signatureLine = "-----BEGIN PGP SIGNATURE-----"
 )
 
-// body returns what a signed message says, or the whole of an unsigned one.
+// body returns the text of a signed message, or the whole of an unsigned one.
 func body(list string) string {
 	_, rest, signed := strings.Cut(list, signedBegin)
 	if !signed {
@@ -171,15 +168,13 @@ func body(list string) string {
 }
 
 var (
-	// reGNU is a line of sha256sum: the sum, a blank, a blank or the star of a binary
-	// file, and the name.
+	// reGNU matches a line of sha256sum: the sum, a blank, a blank or the star of a binary file, and the name.
 	reGNU = regexp.MustCompile(`^\\?([0-9a-fA-F]{32,128})[ \t]+\*?(\S.*)$`)
 	reBSD = regexp.MustCompile(`^([A-Za-z0-9-]+) ?\((.+)\) ?= ?([0-9a-fA-F]{32,128})$`)
 	reSum = regexp.MustCompile(`^[0-9a-fA-F]{32,128}$`)
 )
 
-// parseLine reads a line, and reports whether it has a sum. What is neither sum nor
-// name, such as the comments in Fedora's lists, has none.
+// parseLine reads a line, and reports whether it has a sum. Other lines, such as the comments in Fedora's lists, have none.
 func parseLine(line string) (entry, bool) {
 	line = strings.TrimSpace(strings.TrimPrefix(line, "- ")) // A signed message escapes dashes.
 	if m := reBSD.FindStringSubmatch(line); m != nil {

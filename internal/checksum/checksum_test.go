@@ -21,10 +21,10 @@ import (
 	"testing"
 )
 
-// sum of so many hexadecimal digits.
+// sum returns a sum with a number of hexadecimal digits.
 func sum(digit string, digits int) string { return strings.Repeat(digit, digits) }
 
-// lists as distributions publish them, cut short.
+// lists returns lists in the form of distributions, shortened.
 func lists() map[string]string {
 	return map[string]string{
 		"Debian": sum("a", 128) + "  debian-13-generic-amd64.qcow2\n" +
@@ -120,7 +120,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzFind sees that whatever is found is a checksum, and one that the list has.
+// FuzzFind checks that a result is a valid checksum and is in the list.
 func FuzzFind(f *testing.F) {
 	for _, list := range lists() {
 		f.Add(list, "https://example.org/a/disk.qcow2")

@@ -32,30 +32,28 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Bounds of reading a list.
+// Limits for reading a list.
 const (
-	// maxSize of a list, in bytes: those of distributions have a few thousand.
+	// maxSize of a list, in bytes. Lists of distributions have a few thousand bytes.
 	maxSize = 4 << 20
 
-	// maxRedirects that are followed; a list is often served by a mirror.
+	// maxRedirects is how many redirects are followed. A list is often served by a mirror.
 	maxRedirects = 5
 
-	// fetchTimeout ends all of it.
+	// fetchTimeout limits the whole of a fetch.
 	fetchTimeout = 30 * time.Second
 )
 
-// A Fetcher reads lists of checksums. Whoever may create an Image chooses the
-// address, so that the Fetcher reaches nothing that only the provider's pod should.
+// A Fetcher reads lists of checksums. A user who may create an Image chooses the address, so the Fetcher must not reach anything that is only for the
+// provider's pod.
 type Fetcher struct {
-	// Hosts that may be read from, such as cloud.debian.org or *.fedoraproject.org.
-	// Empty for all.
+	// Hosts that may be read from, such as cloud.debian.org or *.fedoraproject.org. Empty allows all.
 	Hosts []string
 
-	// AllowLocal permits addresses of this machine, of its link, and of services
-	// that clouds offer to their machines alone.
+	// AllowLocal permits addresses of this machine, of its link, and of services that clouds offer only to their machines.
 	AllowLocal bool
 
-	// Permit returns an error for a URL that must not be read, be it one that another leads to. Nil for none.
+	// Permit returns an error for a URL that must not be read, including the targets of redirects. Nil permits all.
 	Permit func(url string) error
 }
 
@@ -95,8 +93,8 @@ func readAll(r io.Reader) ([]byte, error) {
 	return list, nil
 }
 
-// plain returns an error without the address and the port of ours, which a condition
-// must not have: the one may have a secret, the other changes each time.
+// plain returns an error without the URL and the local port, which a condition must not have: the URL may contain a secret, and the port changes each
+// time.
 func plain(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -109,7 +107,7 @@ func plain(err error) error {
 	return err
 }
 
-// client makes a client for one list: it remembers no connection.
+// client creates a client for one list. It keeps no connections.
 func (f Fetcher) client(insecure bool) *http.Client {
 	proxied := &atomic.Bool{}
 	dialer := &net.Dialer{Timeout: fetchTimeout / 3, Control: func(_, address string, _ syscall.RawConn) error {
@@ -142,8 +140,7 @@ func (f Fetcher) client(insecure bool) *http.Client {
 	}
 }
 
-// permit returns an error for an address that must not be read from. Where a name
-// leads is checked when it is connected to.
+// permit returns an error for a URL that must not be read from. The address of its host is checked when the client connects.
 func (f Fetcher) permit(u *url.URL) error {
 	if f.Permit != nil {
 		if err := f.Permit(u.String()); err != nil {
@@ -153,7 +150,7 @@ func (f Fetcher) permit(u *url.URL) error {
 	return f.permitHost(u)
 }
 
-// permitHost returns an error for a scheme or a host that nobody may have read from.
+// permitHost returns an error for a scheme or a host that no user may have read from.
 func (f Fetcher) permitHost(u *url.URL) error {
 	if u.Scheme != "https" && u.Scheme != "http" {
 		return errors.Errorf("the scheme %q is neither https nor http", u.Scheme)
@@ -174,8 +171,7 @@ func (f Fetcher) permitHost(u *url.URL) error {
 	return nil
 }
 
-// permitAddress returns an error for an address, with its port, that no name may lead
-// to.
+// permitAddress returns an error for an address with a port that no host name may resolve to.
 func permitAddress(address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -191,8 +187,7 @@ func errLocal(ip netip.Addr) error {
 	return errors.Errorf("%s is an address of the machine or of its link, which the provider does not read from", ip.WithZone(""))
 }
 
-// local reports whether an address is of this machine or its link, or one at which
-// clouds tell their machines secrets.
+// local reports whether an address belongs to this machine or its link, or to a service that gives the machines of a cloud secrets.
 func local(ip netip.Addr) bool {
 	ip = embedded(ip.WithZone("").Unmap())
 	if ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip.IsInterfaceLocalMulticast() {
@@ -209,7 +204,7 @@ func local(ip netip.Addr) bool {
 	return false
 }
 
-// embedded returns the IPv4 address in one of NAT64, or the address itself.
+// embedded returns the IPv4 address in a NAT64 address, or the address itself.
 func embedded(ip netip.Addr) netip.Addr {
 	if nat64 := netip.MustParsePrefix("64:ff9b::/96"); nat64.Contains(ip) {
 		b := ip.As16()

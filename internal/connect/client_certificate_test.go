@@ -35,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// A clientGuard is a server that answers clients whose certificate it trusts, and notes the certificates.
+// A clientGuard is a server that answers clients whose certificate it trusts, and records the certificates.
 type clientGuard struct {
 	*httptest.Server
 
@@ -63,7 +63,7 @@ func newClientGuard(t *testing.T, trusted ...[]byte) *clientGuard {
 	return g
 }
 
-// certificates that clients have shown so far, in PEM.
+// certificates returns the certificates that clients have presented so far, in PEM.
 func (g *clientGuard) certificates() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,8 +74,8 @@ func (g *clientGuard) certificates() []string {
 	return slices.Compact(all)
 }
 
-// TestClientCertificate has a server, as a proxy before Proxmox VE may be, ask for the client's certificate: connections of a configuration show that of its
-// Secret, and reach nothing without one that the server trusts.
+// TestClientCertificate uses a server that requests the client's certificate, like a proxy before Proxmox VE. Connections of a configuration present
+// the certificate of its Secret, and fail without one that the server trusts.
 func TestClientCertificate(t *testing.T) {
 	certificate, key := simulatortest.KeyPair(t)
 	next, nextKey := simulatortest.KeyPair(t)

@@ -14,11 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package connect turns a managed resource into a connection to the Proxmox VE
-// cluster that its provider configuration describes.
+// Package connect turns a managed resource into a connection to the Proxmox VE cluster that its provider configuration describes.
 //
-// Resources whose configurations come to the same share one client and one
-// inventory. Secrets and ConfigMaps are read again after a few seconds, so that
+// Resources whose configurations are equivalent share one client and one inventory. Secrets and ConfigMaps are read again after a few seconds, so that
 // rotated ones are picked up without a restart.
 package connect
 
@@ -44,9 +42,8 @@ const (
 	// defaultMaxAge is how old the content of a Secret or ConfigMap may be.
 	defaultMaxAge = 10 * time.Second
 
-	// defaultGrace is how long a connection outlives its last configuration. It
-	// is longer than a reconcile may take, and than it takes until what goes
-	// together with the configuration is tried again.
+	// defaultGrace is how long a connection is kept after its last configuration. It is longer than a reconcile may take, and longer than the delay before
+	// resources that are deleted together with the configuration are tried again.
 	defaultGrace = 10 * time.Minute
 )
 
@@ -54,8 +51,8 @@ const (
 // none. It is also the default in the resources' schemas.
 const DefaultName = "default"
 
-// A Connection to a PVE cluster. The client and the inventory are shared and are
-// good for one reconcile: ask for a connection again in the next.
+// A Connection is a connection to a PVE cluster. The client and the inventory are shared and are valid for one reconcile: ask for a connection again in
+// the next.
 type Connection struct {
 	// Client of the cluster's API.
 	Client *proxmox.Client
@@ -63,16 +60,16 @@ type Connection struct {
 	// Inventory is the shared view of the cluster.
 	Inventory *inventory.Cluster
 
-	// Config is what the provider configuration says for the tenant. It is the caller's own.
+	// Config is the provider configuration, limited to what the tenant may use. It is a copy for the caller.
 	Config *v1alpha1.ProviderConfigSpec
 
-	// Tenant of the resource; nil for one that may do everything.
+	// Tenant of the resource; nil for a resource that may do everything.
 	Tenant *tenancy.Tenant
 
-	// Warned is the tenant of a resource whose configuration shows only what would be refused; nil where nothing would.
+	// Warned is the tenant of a resource whose configuration only warns; nil otherwise.
 	Warned *tenancy.Tenant
 
-	// Records of which VMs were seen to be whose. None are kept without tenants.
+	// Records of the VMs that were observed to be a resource's. None are kept without tenants.
 	Records tenancy.Records
 
 	// Name of the provider configuration with its kind and, if it has one, its
@@ -80,7 +77,7 @@ type Connection struct {
 	Name string
 }
 
-// A Connector makes connections. It is safe for concurrent use.
+// A Connector creates connections. It is safe for concurrent use.
 type Connector struct {
 	kube    client.Client
 	track   tracker
@@ -92,8 +89,7 @@ type Connector struct {
 
 	accounts accounts
 
-	// followed are those of resources other than configurations, which read them
-	// themselves.
+	// followed watches the references of resources other than configurations, which those resources read themselves.
 	followed *watches
 	subscribers
 
@@ -103,12 +99,11 @@ type Connector struct {
 	sweepEvery  time.Duration
 }
 
-// An Option changes a Connector.
+// An Option configures a Connector.
 type Option func(*Connector)
 
-// WithDefault sets the name of the provider configuration that is used instead
-// of one named default where that does not exist, for resources that name none
-// or that name default. Its kind and namespace are those of the one it replaces.
+// WithDefault sets the name of the provider configuration that replaces a missing one named default, for resources that name none or name default. It
+// has the kind and namespace of the one that it replaces.
 func WithDefault(name string) Option {
 	return func(c *Connector) { c.defaultName = name }
 }
@@ -118,8 +113,7 @@ func WithUserAgent(s string) Option {
 	return func(c *Connector) { c.userAgent = s }
 }
 
-// WithObserver sets what is told about every HTTP request to PVE. It must be
-// safe for concurrent use and must not block.
+// WithObserver sets a function that is called for every HTTP request to PVE. It must be safe for concurrent use and must not block.
 func WithObserver(fn func(proxmox.Call)) Option {
 	return func(c *Connector) { c.observe = fn }
 }
@@ -139,20 +133,18 @@ func withGrace(d time.Duration) Option {
 	return func(c *Connector) { c.pool.grace = d }
 }
 
-// WithWatcher sets what watches Secrets and ConfigMaps, one by one and their
-// metadata only, so that a change of one is noticed at once. Without, it is
-// noticed when it is read again.
+// WithWatcher sets a client that watches Secrets and ConfigMaps, one by one and only their metadata, so that a change is noticed at once. Without it, a
+// change is noticed when the content is read again.
 func WithWatcher(kube client.WithWatch) Option {
 	return func(c *Connector) { c.watches.kube, c.followed.kube = kube, kube }
 }
 
-// WithClock sets what tells the time.
+// WithClock sets the function that returns the current time.
 func WithClock(now func() time.Time) Option {
 	return func(c *Connector) { c.objects.now, c.pool.now = now, now }
 }
 
-// New makes a Connector that reads provider configurations, Secrets and
-// ConfigMaps with the client, which had better not cache the latter two.
+// New creates a Connector that reads provider configurations, Secrets and ConfigMaps with the client, which should not cache Secrets and ConfigMaps.
 func New(kube client.Client, opts ...Option) *Connector {
 	c := &Connector{
 		kube:       kube,
@@ -169,23 +161,19 @@ func New(kube client.Client, opts ...Option) *Connector {
 	return c
 }
 
-// Connect connects to the cluster of the resource's provider configuration and records
-// that the resource uses that. It does not reach out to PVE. Errors say what is
-// wrong and where, and have no secrets in them; see IsConfiguration.
+// Connect connects to the cluster of the resource's provider configuration and records that the resource uses it. It makes no request to PVE. Errors
+// describe what is wrong and where, and contain no secrets; see IsConfiguration.
 //
-// A resource that is being deleted together with its configuration, as all in a
-// namespace are that is deleted, gets the connection that there was last where the
-// configuration or its Secret is gone already: what the resource stands for would
-// be left over otherwise.
+// A resource may be deleted together with its configuration, as when their namespace is deleted. If the configuration or its Secret no longer exists,
+// the resource gets the last connection, since its VM or other object would otherwise be left over.
 //
-// A resource of a configuration with tenants gets a connection that is confined to what its tenant
-// may do, or none if it asks for more: see tenancy.IsRefusal.
+// A resource of a configuration with tenants gets a connection that is limited to what its tenant may do, or none if it requests more: see
+// tenancy.IsRefusal.
 func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connection, error) {
 	return c.ConnectVia(ctx, mg, mg)
 }
 
-// ConnectVia connects to the cluster of another resource's provider configuration, as Connect does.
-// What the resource itself may do counts.
+// ConnectVia connects to the cluster of another resource's provider configuration, like Connect, with the permissions of the resource itself.
 func (c *Connector) ConnectVia(ctx context.Context, mg, via resource.Managed) (*Connection, error) {
 	to, ref, err := c.connect(ctx, via)
 	if err != nil {
@@ -204,8 +192,7 @@ func (c *Connector) connect(ctx context.Context, mg resource.Managed) (*Connecti
 		return nil, named, asConfiguration(err)
 	}
 	ref, spec, missing := c.resolve(ctx, named)
-	// The use of a configuration that does not work counts too: otherwise it
-	// could be deleted between two attempts to repair it.
+	// The use of a configuration that does not work is recorded too. Otherwise the configuration could be deleted between two attempts to repair it.
 	if err := c.track.track(ctx, mg, ref); err != nil && !closing(mg, err) {
 		return nil, ref, errors.Wrapf(err, "cannot record the use of %s", ref)
 	}
@@ -221,13 +208,13 @@ func (c *Connector) connect(ctx context.Context, mg resource.Managed) (*Connecti
 	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: ref.path()}, ref, nil
 }
 
-// closing reports whether the use of a configuration cannot be recorded because the
-// namespace of a resource is being deleted with it, where nothing new is taken.
+// closing reports whether the use of a configuration cannot be recorded because the resource's namespace is being deleted together with it, and accepts
+// no new objects.
 func closing(mg resource.Managed, err error) bool {
 	return meta.WasDeleted(mg) && kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// use uses what belongs to a configuration, unless it is missing.
+// use uses the connection of a configuration, unless the configuration is missing.
 func (c *Connector) use(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec, missing error) (*shared, error) {
 	if missing != nil {
 		return nil, missing
@@ -246,8 +233,7 @@ func (c *Connector) ConnectTo(ctx context.Context, k Key, spec *v1alpha1.Provide
 	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: r.path()}, nil
 }
 
-// Open connects to the cluster of a provider configuration by its name, or to that
-// of the one that stands in for it.
+// Open connects to the cluster of a provider configuration by its name, or to that of the configuration that replaces it.
 func (c *Connector) Open(ctx context.Context, k Key) (*Connection, error) {
 	r, spec, err := c.resolve(ctx, k.reference())
 	if err != nil {
@@ -260,7 +246,7 @@ func (c *Connector) Open(ctx context.Context, k Key) (*Connection, error) {
 	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: r.path()}, nil
 }
 
-// share shares what belongs to the configuration.
+// share returns what all users of the configuration share.
 func (c *Connector) share(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec) (*shared, error) {
 	cfg, err := c.settings(ctx, r, spec)
 	if err != nil {
@@ -269,8 +255,7 @@ func (c *Connector) share(ctx context.Context, r reference, spec *v1alpha1.Provi
 	return c.pool.get(r, cfg, spec)
 }
 
-// resolve gets the configuration, or the one that stands in for a missing one
-// named default.
+// resolve reads the configuration, or the one that replaces a missing one named default.
 func (c *Connector) resolve(ctx context.Context, r reference) (reference, *v1alpha1.ProviderConfigSpec, error) {
 	spec, err := r.get(ctx, c.kube)
 	if !kerrors.IsNotFound(err) || r.name != DefaultName || c.defaultName == "" || c.defaultName == DefaultName {
@@ -281,7 +266,7 @@ func (c *Connector) resolve(ctx context.Context, r reference) (reference, *v1alp
 	return r, spec, r.explain(err)
 }
 
-// Start closes what is no longer used, until the context ends, then everything.
+// Start closes unused connections until the context ends, and then all connections.
 func (c *Connector) Start(ctx context.Context) error {
 	defer c.pool.close()
 	defer c.watches.close()
@@ -298,8 +283,7 @@ func (c *Connector) Start(ctx context.Context) error {
 	}
 }
 
-// sweep closes connections that no configuration has come to for the time of
-// grace, and forgets old contents of Secrets.
+// sweep closes connections that have been without a configuration for the grace period, and forgets old contents of Secrets.
 func (c *Connector) sweep(ctx context.Context) {
 	for _, r := range c.pool.references() {
 		if _, err := r.get(ctx, c.kube); kerrors.IsNotFound(err) {

@@ -163,7 +163,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// TestStandInForCluster has the stand-in used for the ClusterProviderConfig default, where that is not there.
+// TestStandInForCluster checks that the replacement is used if the ClusterProviderConfig default does not exist.
 func TestStandInForCluster(t *testing.T) {
 	c := New(kube(t, tokenSecretOf("system", "pve"), clusterProviderConfig("site")), WithDefault("site"))
 	got, err := c.Connect(t.Context(), namespacedMachine("team", "ClusterProviderConfig", "default"))
@@ -366,8 +366,7 @@ func TestTLSMistakes(t *testing.T) {
 	}
 }
 
-// TestRequests makes a request through a connection: all that the configuration
-// says must have arrived.
+// TestRequests makes a request through a connection, and checks that all settings of the configuration are applied.
 func TestRequests(t *testing.T) {
 	type seen struct{ Authorization, Agent string }
 	var got seen
@@ -402,7 +401,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestAuthoritiesBeside sees that certificates beside the credentials are trusted, unless the configuration has some.
+// TestAuthoritiesBeside checks that certificates in the Secret of the credentials are trusted, unless the configuration has some.
 func TestAuthoritiesBeside(t *testing.T) {
 	server := serve(t, `{"data":{"version":"9.2","release":"9","repoid":"x"}}`, func(*http.Request) {})
 	other := serve(t, "", func(*http.Request) {})
@@ -436,7 +435,7 @@ func TestAuthoritiesBeside(t *testing.T) {
 	}
 }
 
-// A bench is a Connector of three configurations, two of which come to the same.
+// A bench is a Connector with three configurations, two of which are equivalent.
 type bench struct {
 	*Connector
 
@@ -470,7 +469,7 @@ func (b *bench) connect(mg resource.Managed) *Connection {
 	return c
 }
 
-// rotate the Secret that all configurations use.
+// rotate changes the Secret that all configurations use.
 func (b *bench) rotate(to string) {
 	b.t.Helper()
 	s := tokenSecretOf("system", "pve")
@@ -480,7 +479,7 @@ func (b *bench) rotate(to string) {
 	}
 }
 
-// swept is how many connections are left after sweeping.
+// swept returns how many connections are left after sweeping.
 func (b *bench) swept() int {
 	b.sweep(b.t.Context())
 	return b.size()

@@ -31,8 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// credentials returns the credentials from one Secret, or each part from where it is named. If there is
-// both a token and a password, the token is used.
+// credentials returns the credentials from one Secret, or each part from the reference that names it. If there is both a token and a password, the
+// token is used.
 func (in reader) credentials(ctx context.Context, spec v1alpha1.ProviderCredentials) (proxmox.Credentials, error) {
 	if spec.SecretRef == nil {
 		return in.parts(ctx, spec)
@@ -47,7 +47,7 @@ func (in reader) credentials(ctx context.Context, spec v1alpha1.ProviderCredenti
 	return in.document(ctx, o, *spec.SecretRef.Key)
 }
 
-// parts returns credentials whose every part has a field of its own.
+// parts returns credentials whose parts are each in a separate field.
 func (in reader) parts(ctx context.Context, spec v1alpha1.ProviderCredentials) (proxmox.Credentials, error) {
 	found := form{}
 	found.set(username, ptr.Deref(spec.Username, ""))
@@ -65,7 +65,7 @@ func (in reader) parts(ctx context.Context, spec v1alpha1.ProviderCredentials) (
 	return found.credentials("spec.credentials")
 }
 
-// keys returns credentials whose every part is a key of the Secret.
+// keys returns credentials whose parts are each in a key of the Secret.
 func (in reader) keys(ctx context.Context, o object) (proxmox.Credentials, error) {
 	data, err := in.objects.data(ctx, o)
 	if err != nil {
@@ -78,8 +78,7 @@ func (in reader) keys(ctx context.Context, o object) (proxmox.Credentials, error
 	return formOf(values, o.String())
 }
 
-// document returns the credentials in one key of the Secret: JSON, or a token as PVE
-// writes it.
+// document returns the credentials in one key of the Secret: JSON, or a token in PVE's notation.
 func (in reader) document(ctx context.Context, o object, key string) (proxmox.Credentials, error) {
 	b, err := in.objects.value(ctx, o, key)
 	if err != nil {
@@ -88,9 +87,8 @@ func (in reader) document(ctx context.Context, o object, key string) (proxmox.Cr
 	return ParseCredentials(b, "key \""+key+"\" of "+o.String())
 }
 
-// ParseCredentials reads credentials in any form that a key of a Secret may have
-// them in: a token as PVE writes it, or JSON. Errors name where they are from, and
-// quote nothing of them.
+// ParseCredentials parses credentials in any form that a key of a Secret may have: a token in PVE's notation, or JSON. Errors name the source and quote
+// nothing of it.
 func ParseCredentials(b []byte, where string) (proxmox.Credentials, error) {
 	b = bytes.TrimSpace(b)
 	if id, secret, ok := splitToken(string(b)); ok {
@@ -103,9 +101,7 @@ func ParseCredentials(b []byte, where string) (proxmox.Credentials, error) {
 	return formOf(values, where)
 }
 
-// SortCredentials finds credentials among named values, in any form that the keys
-// of a Secret may have them in. Errors name where they are from, and quote nothing
-// of them.
+// SortCredentials finds credentials among named values, in any form that the keys of a Secret may have. Errors name the source and quote nothing of it.
 func SortCredentials(values map[string]string, where string) (proxmox.Credentials, error) {
 	return formOf(values, where)
 }
@@ -133,7 +129,7 @@ func decode(b []byte) (map[string]string, error) {
 	return values, nil
 }
 
-// A part of credentials, by the name that messages give it.
+// A part is a part of credentials, with the name that messages use.
 type part string
 
 const (
@@ -172,7 +168,7 @@ func partOf(name string) (part, bool) {
 	}
 }
 
-// A form is credentials as they were found.
+// A form has credentials as they were found.
 type form map[part]string
 
 // formOf sorts values by the parts that their names mean.
@@ -205,8 +201,7 @@ func (f form) set(p part, v string) {
 	}
 }
 
-// credentials returns the form's, checked. No message quotes a value, since people
-// put secrets into the wrong fields.
+// credentials returns the form's credentials after checking them. No message quotes a value, since people put secrets into the wrong fields.
 func (f form) credentials(where string) (proxmox.Credentials, error) {
 	if err := f.split(); err != nil {
 		return proxmox.Credentials{}, errors.Errorf("%s %s", where, err)
@@ -221,7 +216,7 @@ func (f form) credentials(where string) (proxmox.Credentials, error) {
 	return c, nil
 }
 
-// split splits a token that was given whole, as such or as the tokenID.
+// split splits a token that was given as a whole, as the token or as the tokenID.
 func (f form) split() error {
 	whole, ok := f[token]
 	if !ok && f[tokenSecret] == "" && strings.Contains(f[tokenID], "=") {
@@ -281,8 +276,7 @@ var (
 	reToken     = regexp.MustCompile(`^(?:PVEAPIToken=)?([^\s:/!=]+@[A-Za-z0-9._-]+![A-Za-z0-9._-]+)=(\S+)$`)
 )
 
-// splitToken splits a token as PVE writes it, user@realm!id=secret, also with
-// the name of its header in front.
+// splitToken splits a token in PVE's notation, user@realm!id=secret. The name of its header may precede it.
 func splitToken(s string) (id, secret string, ok bool) {
 	m := reToken.FindStringSubmatch(s)
 	if m == nil {

@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// plain makes credentials comparable, which print and compare redacted.
+// plain makes credentials comparable, since they are redacted when they are printed or compared.
 type plain struct{ Username, Password, TokenID, TokenSecret string }
 
 func plainOf(c proxmox.Credentials) plain {
@@ -86,7 +86,7 @@ func testCredentials(t *testing.T, cases map[string]credentialsCase) {
 	}
 }
 
-// TestSecretsOfOthers reads the Secrets that the documentation of other operators has.
+// TestSecretsOfOthers reads the Secrets in the documentation of other operators.
 func TestSecretsOfOthers(t *testing.T) {
 	const secret = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
 	cases := map[string]struct {

@@ -18,15 +18,13 @@ package connect
 
 import "github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
-// A configurationError is one that whoever maintains the provider configuration
-// has to repair.
+// A configurationError is one that the maintainer of the provider configuration has to fix.
 type configurationError struct{ error }
 
 // Unwrap returns the error itself.
 func (e configurationError) Unwrap() error { return e.error }
 
-// IsConfiguration reports whether there was no connection because of the provider
-// configuration, or of what that refers to.
+// IsConfiguration reports whether there was no connection because of the provider configuration, or of an object that it refers to.
 func IsConfiguration(err error) bool {
 	var e configurationError
 	return errors.As(err, &e)
@@ -42,5 +40,5 @@ func asConfiguration(err error) error {
 // A missingError is about a provider configuration that does not exist.
 type missingError struct{ reference }
 
-// Error says which it is.
+// Error names the configuration.
 func (e missingError) Error() string { return e.String() + " does not exist" }

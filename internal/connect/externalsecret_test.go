@@ -28,8 +28,8 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 )
 
-// An externalSecret has the fields of an ExternalSecret that the example uses. The end-to-end tests give the example to an API server that has
-// the definition of the External Secrets Operator.
+// An externalSecret has the fields of an ExternalSecret that the example uses. The end-to-end tests apply the example to an API server that has the
+// definition of the External Secrets Operator.
 type externalSecret struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -53,7 +53,8 @@ type externalSecret struct {
 	} `json:"spec"`
 }
 
-// TestExternalSecret makes the Secret that the operator makes of the example: the configuration beside it reads its credentials there.
+// TestExternalSecret creates the Secret that the operator creates for the example, and checks that the example's configuration reads its credentials
+// there.
 func TestExternalSecret(t *testing.T) {
 	var from externalSecret
 	var config namespaced.ClusterProviderConfig

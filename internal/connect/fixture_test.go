@@ -42,7 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// hidden is in every secret value of these tests, and in no message.
+// hidden is part of every secret value of these tests, and of no message.
 const hidden = "5ec2e7"
 
 func scheme(t *testing.T) *runtime.Scheme {
@@ -85,7 +85,7 @@ func spied(c client.WithWatch, r *reads) client.Client {
 	})
 }
 
-// A clock that moves only when told to.
+// A clock that only moves when it is set.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -113,12 +113,12 @@ func secretOf(namespace, name string, data map[string]string) *corev1.Secret {
 	return s
 }
 
-// tokenSecretOf is a Secret with an API token.
+// tokenSecretOf returns a Secret with an API token.
 func tokenSecretOf(namespace, name string) *corev1.Secret {
 	return secretOf(namespace, name, map[string]string{"tokenID": "u@pve!t1", "tokenSecret": hidden})
 }
 
-// specOf is a configuration with the Secret pve of the namespace, or of none.
+// specOf returns a configuration with the Secret pve of the namespace, or of none.
 func specOf(namespace *string) v1alpha1.ProviderConfigSpec {
 	return v1alpha1.ProviderConfigSpec{
 		Endpoints: []string{"https://pve1.example.org"},
@@ -156,12 +156,12 @@ func namespacedMachine(namespace, kind, config string) *namespaced.Machine {
 	return m
 }
 
-// pemOf is the certificate of a test server.
+// pemOf returns the certificate of a test server.
 func pemOf(s *httptest.Server) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 }
 
-// serve gives the answer to every request, after seeing it.
+// serve sends the same response to every request, after calling see.
 func serve(t *testing.T, answer string, see func(*http.Request)) *httptest.Server {
 	t.Helper()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

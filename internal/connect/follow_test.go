@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestFollow sees that a resource is told of changes of the Secrets that it follows, and of no others.
+// TestFollow checks that a resource is informed of changes of the Secrets that it follows, and of no others.
 func TestFollow(t *testing.T) {
 	k := kube(t, secretOf("team", "data", nil), secretOf("team", "other", nil))
 	c := New(k, WithWatcher(k))
@@ -43,7 +43,7 @@ func TestFollow(t *testing.T) {
 	}
 	tick, late := time.NewTicker(10*time.Millisecond), time.After(5*time.Minute)
 	defer tick.Stop()
-	for i, waits := 0, true; waits; i++ { // The watch is made in the background.
+	for i, waits := 0, true; waits; i++ { // The watch is started in the background.
 		touch("other", time.Duration(i).String())
 		touch("data", time.Duration(i).String())
 		select {

@@ -38,14 +38,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// nodeIn is a ProxmoxNode, which tenants may not have, by a provider configuration.
+// nodeIn returns a ProxmoxNode, which tenants may not have, with a provider configuration.
 func nodeIn(namespace, kind, config string) resource.Managed {
 	n := &namespaced.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pve1", UID: "uid-node"}}
 	n.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: kind, Name: config})
 	return n
 }
 
-// namespacesOf reads with a client, by which no namespace can be read if they are unread.
+// namespacesOf returns a client that cannot read namespaces if unread is true.
 func namespacesOf(kube client.WithWatch, unread bool) client.Client {
 	return interceptor.NewClient(kube, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -57,7 +57,8 @@ func namespacesOf(kube client.WithWatch, unread bool) client.Client {
 	})
 }
 
-// TestSpecCounts has neither the spec of what a tenant may not have count for others, nor that of what uses a configuration of another namespace.
+// TestSpecCounts checks that the spec of a resource that a tenant may not have does not count for others, and that the spec of a resource that uses a
+// configuration of another namespace does not either.
 func TestSpecCounts(t *testing.T) {
 	outOfRange := func() resource.Managed {
 		m := namespacedMachine("team-a", "ClusterProviderConfig", "site")
@@ -68,11 +69,11 @@ func TestSpecCounts(t *testing.T) {
 		reason string
 		other  resource.Managed
 		tell   v1alpha1.TenantEnforcement
-		unread bool // No namespace can be read.
+		unread bool // Whether no namespace can be read.
 
 		free, want bool
 
-		annotations bool // Its annotations count for everybody.
+		annotations bool // Its annotations count for all.
 	}{
 		"Machine":   {reason: "What a tenant may have counts.", other: namespacedMachine("team-a", "ClusterProviderConfig", "site"), want: true},
 		"Kind":      {reason: "A kind that it may not have does not.", other: nodeIn("team-a", "ClusterProviderConfig", "site")},
@@ -156,7 +157,8 @@ func TestSpecCounts(t *testing.T) {
 	}
 }
 
-// TestGuestCounts counts a VM for a Machine whose tenant holds it, or of which the provider has signed that it is its own, and not for one that only names it.
+// TestGuestCounts checks that a VM counts for a Machine whose tenant holds it, or for which the provider has signed that it is its own, and not for one
+// that only names it.
 func TestGuestCounts(t *testing.T) {
 	const uuid = "21111111-2222-4333-8444-555555555555"
 	key := []byte(strings.Repeat("k", recordKeySize))
@@ -180,7 +182,7 @@ func TestGuestCounts(t *testing.T) {
 		reason  string
 		machine *namespaced.Machine
 		guest   proxmox.Guest
-		by      string // The configuration by which guests are listed; site by default.
+		by      string // The configuration that guests are listed with; site by default.
 		free    bool
 		want    bool
 	}{
@@ -263,8 +265,8 @@ func TestGuestCounts(t *testing.T) {
 	}
 }
 
-// TestImagePrefix has the files of cluster-scoped Images be named after the namespace of the claim, or after the tenant that labels tell with the
-// configuration that the Image comes to use.
+// TestImagePrefix checks that the files of cluster-scoped Images are named after the namespace of the claim. If labels select the tenant, they are
+// named after the tenant and the configuration that the Image uses.
 func TestImagePrefix(t *testing.T) {
 	hosts := teams()
 	for i := range hosts[:2] {
@@ -312,7 +314,7 @@ func TestImagePrefix(t *testing.T) {
 	}
 }
 
-// TestSameTenant has cluster-scoped resources know of Machines of their own tenant.
+// TestSameTenant checks that cluster-scoped resources may know of Machines of their own tenant.
 func TestSameTenant(t *testing.T) {
 	of := func(team, config string) resource.Managed {
 		m := clusterMachine(config)
@@ -382,7 +384,7 @@ func TestSameTenant(t *testing.T) {
 	}
 }
 
-// TestVolumeRecordCounts has the record of a Volume count that the provider has signed, and not one that somebody else may have made up.
+// TestVolumeRecordCounts checks that a record of a Volume counts if the provider has signed it, and not if it may be forged.
 func TestVolumeRecordCounts(t *testing.T) {
 	const record = `{"volume":"ceph:vm-100-disk-0"}`
 	key := []byte(strings.Repeat("k", recordKeySize))
@@ -439,7 +441,7 @@ func TestVolumeRecordCounts(t *testing.T) {
 	}
 }
 
-// TestVMRecordCounts has a Snapshot count that the provider has signed to be about the VM.
+// TestVMRecordCounts checks that a Snapshot counts if the provider has signed that it is about the VM.
 func TestVMRecordCounts(t *testing.T) {
 	const uuid = "21111111-2222-4333-8444-555555555555"
 	key := []byte(strings.Repeat("k", recordKeySize))
@@ -482,8 +484,8 @@ func TestVMRecordCounts(t *testing.T) {
 	}
 }
 
-// TestIsolationLooksOnce lists the provider configurations when it is asked for the first time, and not again, and waits once for a namespace that cannot
-// be read.
+// TestIsolationLooksOnce checks that the provider configurations are listed only at the first use, and that a namespace that cannot be read is waited
+// for once.
 func TestIsolationLooksOnce(t *testing.T) {
 	site := clusterProviderConfig("site")
 	site.Spec.Endpoints = []string{"https://pve1.example.com:8006"}
@@ -520,7 +522,7 @@ func TestIsolationLooksOnce(t *testing.T) {
 	}
 }
 
-// TestIsolationWithoutConnection has nothing count but what counts where tenants share a cluster.
+// TestIsolationWithoutConnection checks that without a connection, only specs and records count that would count if tenants shared the cluster.
 func TestIsolationWithoutConnection(t *testing.T) {
 	key := []byte(strings.Repeat("k", recordKeySize))
 	isolation := New(kube(t, clusterProviderConfig("site"), &corev1.Secret{

@@ -31,16 +31,16 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 )
 
-// TestDeletedTogether has a resource go with its configuration and Secret, as when
-// the namespace of all three is deleted.
+// TestDeletedTogether checks that a resource can be deleted together with its configuration and Secret, such as when the namespace of all three is
+// deleted.
 func TestDeletedTogether(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// What is deleted beside the Secret, and whether the namespace is.
+		// What is deleted in addition to the Secret, and whether the namespace is.
 		resource, config, terminating bool
-		// held has a finalizer keep the configuration.
+		// held is true if a finalizer keeps the configuration.
 		held bool
-		// restarted is true if the provider has not connected before.
+		// restarted is true if this process of the provider has not connected before.
 		restarted bool
 		wait      time.Duration
 		want      bool
@@ -111,8 +111,7 @@ func TestDeletedTogether(t *testing.T) {
 	}
 }
 
-// terminatingError is the answer of an API server that is to make something in a
-// namespace that is being deleted.
+// terminatingError returns the error of an API server for creating an object in a namespace that is being deleted.
 func terminatingError() error {
 	err := kerrors.NewForbidden(schema.GroupResource{Resource: "providerconfigusages"}, "u", nil)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}

@@ -29,8 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// objects reads the data of Secrets and ConfigMaps and remembers it for a while,
-// so that thousands of reconciles do not read one Secret each.
+// objects reads the data of Secrets and ConfigMaps and keeps it for a while, so that thousands of reconciles do not read the same Secret.
 type objects struct {
 	kube   client.Reader
 	maxAge time.Duration
@@ -41,9 +40,9 @@ type objects struct {
 	version map[object]string // resource version that was read last
 }
 
-// An object with data.
+// An object is a Secret or a ConfigMap.
 type object struct {
-	kind string // "secret" or "config map", as error messages have it
+	kind string // "secret" or "config map", as in error messages
 	key  client.ObjectKey
 }
 
@@ -52,7 +51,7 @@ const (
 	configMap = "config map"
 )
 
-// String returns the object for sentences: secret "team-a/pve".
+// String returns the object in a form for sentences: secret "team-a/pve".
 func (o object) String() string { return o.kind + " " + quoted(o.key.Namespace, o.key.Name) }
 
 // gvk returns the kind of the object.
@@ -72,7 +71,7 @@ func newObjects(kube client.Reader) *objects {
 	return &objects{kube: kube, maxAge: defaultMaxAge, now: time.Now, read: map[object]reading{}, version: map[object]string{}}
 }
 
-// data returns the data of the object, at most maxAge old. It must not be changed.
+// data returns the data of the object, which is at most maxAge old and must not be changed.
 func (o *objects) data(ctx context.Context, of object) (map[string][]byte, error) {
 	if d, ok := o.known(of); ok {
 		return d, nil
@@ -88,21 +87,20 @@ func (o *objects) data(ctx context.Context, of object) (map[string][]byte, error
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.version[of] == before { // Otherwise it changed meanwhile, and this may be what it was.
+	if o.version[of] == before { // Otherwise the object has changed meanwhile, and this may be the former content.
 		o.read[of], o.version[of] = reading{at: at, data: d}, version
 	}
 	return d, nil
 }
 
-// noted returns the resource version that was read or seen last.
+// noted returns the resource version that was last read or watched.
 func (o *objects) noted(of object) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.version[of]
 }
 
-// note notes the resource version of an object, empty for none, and forgets its content
-// if that is news.
+// note records the resource version of an object, or an empty string if it does not exist. If the version has changed, it forgets the content.
 func (o *objects) note(of object, version string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -166,7 +164,7 @@ func (o *objects) fetch(ctx context.Context, of object) (map[string][]byte, stri
 	return d, m.ResourceVersion, nil
 }
 
-// sweep forgets what is too old to be used.
+// sweep removes contents that are too old to be used.
 func (o *objects) sweep() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

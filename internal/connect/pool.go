@@ -30,8 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A pool has one client and one inventory for all configurations that come to
-// the same.
+// A pool has one client and one inventory for all equivalent configurations.
 type pool struct {
 	grace   time.Duration
 	now     func() time.Time
@@ -41,12 +40,11 @@ type pool struct {
 	shared map[fingerprint]*shared
 	users  map[reference]fingerprint
 
-	// last is what configurations came to last, and said then, for what goes together
-	// with them.
+	// last has the last connection of each configuration, for resources that are deleted together with it.
 	last map[reference]lastConnection
 }
 
-// A lastConnection is what a configuration leaves.
+// A lastConnection is the last connection of a configuration, and the configuration at that time.
 type lastConnection struct {
 	fingerprint
 
@@ -58,7 +56,7 @@ type shared struct {
 	endpoints []string
 	client    *proxmox.Client
 	inventory *inventory.Cluster
-	unused    time.Time // since when no configuration comes to it; zero if one does
+	unused    time.Time // time since when no configuration has used it; zero if one does
 }
 
 func (s *shared) close() {
@@ -76,8 +74,8 @@ func newPool() *pool {
 	}
 }
 
-// get reads what the configuration shares with its equals, made if need be. Whatever it
-// came to before is left to its other users.
+// get returns what the configuration shares with equivalent ones, and creates it if needed. Other configurations keep using what the configuration used
+// before.
 func (p *pool) get(r reference, cfg proxmox.Config, spec *v1alpha1.ProviderConfigSpec) (*shared, error) {
 	f := fingerprintOf(cfg)
 	p.mu.Lock()
@@ -101,8 +99,7 @@ func (p *pool) get(r reference, cfg proxmox.Config, spec *v1alpha1.ProviderConfi
 	return s, nil
 }
 
-// lastOf returns what a configuration came to last, if that is still there. It is kept for
-// the time of grace from now.
+// lastOf returns the last connection of a configuration, if it still exists. It is kept for the grace period from now.
 func (p *pool) lastOf(r reference) (*shared, *v1alpha1.ProviderConfigSpec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,8 +114,7 @@ func (p *pool) lastOf(r reference) (*shared, *v1alpha1.ProviderConfigSpec) {
 	return s, last.spec.DeepCopy()
 }
 
-// handOver hands over what is followed with the credentials that a configuration had before,
-// if they were for the same cluster.
+// handOver passes on the tasks and watches that are followed with the former credentials of a configuration, if those were for the same cluster.
 func (p *pool) handOver(r reference, to *shared) {
 	f := p.users[r]
 	from, ok := p.shared[f]
@@ -132,14 +128,14 @@ func (p *pool) handOver(r reference, to *shared) {
 	to.inventory.Handover(from.inventory, others)
 }
 
-// references returns the references of all configurations that came to something.
+// references returns the references of all configurations with a connection.
 func (p *pool) references() []reference {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Collect(maps.Keys(p.users))
 }
 
-// release releases what a configuration came to that no longer exists.
+// release releases the connection of a configuration that no longer exists.
 func (p *pool) release(r reference) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +157,7 @@ func (p *pool) leave(r reference) {
 	p.shared[f].client.WakeWaiting()
 }
 
-// sweep closes what has been unused for the time of grace.
+// sweep closes connections that have been unused for the grace period.
 func (p *pool) sweep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,20 +183,20 @@ func (p *pool) close() {
 	clear(p.last)
 }
 
-// A fingerprint is equal for configurations that come to the same.
+// A fingerprint is equal for equivalent configurations.
 type fingerprint [sha256.Size]byte
 
 func fingerprintOf(c proxmox.Config) fingerprint {
 	h := sha256.New()
 	write(h, c.Endpoints...)
-	// Field by field, since credentials print themselves without their secrets.
+	// The fields are written one by one, since credentials omit their secrets when they are printed.
 	write(h, c.Credentials.Username, c.Credentials.Password, c.Credentials.TokenID, c.Credentials.TokenSecret)
 	write(h, string(c.TLS.CA), string(c.TLS.Certificate), string(c.TLS.Key), c.TLS.ServerName)
 	write(h, fmt.Sprint(c.TLS.InsecureSkipVerify, c.Timeout, c.Limits))
 	return fingerprint(h.Sum(nil))
 }
 
-// write writes the values so that no two different lists read the same.
+// write writes the values so that different lists have different output.
 func write(w io.Writer, values ...string) {
 	for _, v := range values {
 		fmt.Fprintf(w, "%d:%s,", len(v), v)

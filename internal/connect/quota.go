@@ -33,27 +33,28 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// RecordsNamespace is the namespace of what the provider keeps for itself; empty if it has none.
+// RecordsNamespace returns the namespace of the provider's own records. It is empty if there is none.
 func (c *Connector) RecordsNamespace() string { return c.records.namespace }
 
-// An Account is what a tenant of one cluster has together. All configurations share it that resources of all namespaces may name, that have a tenant of
-// its name with a quota, and that have an endpoint in common, or each one with a third. So a team has its quota once, whichever scope it uses.
+// An Account combines what a tenant has in one cluster. It is shared by all configurations that resources of all namespaces may name, that have a
+// tenant of its name with a quota, and that have a common endpoint, directly or through other such configurations. Thus a team has its quota once,
+// whichever scope it uses.
 type Account struct {
 	// Config is the first of the configurations, by name with kind, and Tenant the name of the tenant.
 	Config, Tenant string
 
-	// tenants of each of the configurations, and those among them that share the account.
+	// tenants has the tenants of each of the configurations, and shares those among them that share the account.
 	tenants map[string][]v1alpha1.ProviderTenant
 	shares  []*tenancy.Tenant
 }
 
-// Shares reports whether a provider configuration, by its name with its kind, has a share in the account.
+// Shares reports whether a provider configuration, given by its name with its kind, shares the account.
 func (a Account) Shares(config string) bool {
 	_, shares := a.tenants[config]
 	return shares
 }
 
-// Owns reports whether a VM is where the tenant's are by one of the configurations.
+// Owns reports whether a VM is within the tenant's range and pools by one of the configurations.
 func (a Account) Owns(g proxmox.Guest) bool {
 	return slices.ContainsFunc(a.shares, func(t *tenancy.Tenant) bool { return t.Owns(g) })
 }
@@ -63,7 +64,7 @@ func (a Account) Holds(g proxmox.Guest) bool {
 	return slices.ContainsFunc(a.shares, func(t *tenancy.Tenant) bool { return t.CheckGuest(g) == nil })
 }
 
-// Limits of the account: of each limit the least.
+// Limits returns the limits of the account: the smallest of each.
 func (a Account) Limits() quota.Amounts {
 	all := quota.Amounts{}
 	for _, t := range a.shares {
@@ -76,8 +77,8 @@ func (a Account) Limits() quota.Amounts {
 	return all
 }
 
-// AccountOf returns the account that a tenant of a configuration, by its name with its kind, has a share in. The tenants of the configuration may be nil
-// where only its name counts.
+// AccountOf returns the account of a tenant of a configuration, which is given by its name with its kind. The tenants of the configuration may be nil
+// if only the tenant's name counts.
 func (c *Connector) AccountOf(ctx context.Context, config string, tenants []v1alpha1.ProviderTenant, tenant string) (Account, error) {
 	a := Account{Config: config, Tenant: tenant, tenants: map[string][]v1alpha1.ProviderTenant{config: tenants}}
 	all, err := c.clusterScopedConfigs(ctx)
@@ -96,21 +97,21 @@ func (c *Connector) AccountOf(ctx context.Context, config string, tenants []v1al
 	return a, nil
 }
 
-// accounts remember which configurations share an account, for as long as none of all changes: a configuration asks for each of its resources.
+// accounts remembers which configurations share an account until one of the configurations changes, since the account is looked up for each resource.
 type accounts struct {
 	mu       sync.Mutex
 	versions string
 	shared   map[key][]clusterScopedConfig
 }
 
-// A key is that of a tenant of a configuration.
+// A key identifies a tenant of a configuration.
 type key struct{ config, tenant string }
 
-// sharing returns those among all configurations that share an account of a tenant with one of them, which is none of the others.
+// sharing returns the configurations that share an account of a tenant with a configuration, which is not one of them.
 func (s *accounts) sharing(all []clusterScopedConfig, config, tenant string) []clusterScopedConfig {
 	var versions strings.Builder
 	for _, o := range all {
-		_, _ = fmt.Fprintf(&versions, "%s %s\n", o.path(), o.version) // It never fails.
+		_, _ = fmt.Fprintf(&versions, "%s %s\n", o.path(), o.version) // Writing does not fail.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +127,7 @@ func (s *accounts) sharing(all []clusterScopedConfig, config, tenant string) []c
 	return others
 }
 
-// sharing finds those that share an endpoint with a configuration, or each one with a third, and keep a quota of the tenant.
+// sharing returns the configurations that have a quota of the tenant and a common endpoint with a configuration, directly or through others.
 func sharing(all []clusterScopedConfig, config, tenant string) []clusterScopedConfig {
 	found := slices.DeleteFunc(slices.Clone(all), func(o clusterScopedConfig) bool { return o.path() != config })
 	known := map[string]bool{config: true}
@@ -144,7 +145,8 @@ func sharing(all []clusterScopedConfig, config, tenant string) []clusterScopedCo
 	return others
 }
 
-// hasQuota reports whether a configuration has a quota of a tenant. One that only warns keeps it beside one that refuses, as it refuses then too.
+// hasQuota reports whether a configuration has a quota of a tenant. A configuration that only warns enforces its quota if another one refuses, since it
+// refuses then too.
 func hasQuota(spec *v1alpha1.ProviderConfigSpec, tenant string) bool {
 	return slices.ContainsFunc(spec.Tenants, func(t v1alpha1.ProviderTenant) bool { return t.Name == tenant && t.Quota != nil })
 }
@@ -159,7 +161,8 @@ func (c *Connector) IsIn(ctx context.Context, mg resource.Managed, a Account) (b
 	return false, nil
 }
 
-// IsOf reports whether a resource is of a tenant of a provider configuration, by the configuration's name with its kind and the tenant's.
+// IsOf reports whether a resource belongs to a tenant of a provider configuration, given by the configuration's name with its kind and the tenant's
+// name.
 func (c *Connector) IsOf(ctx context.Context, mg resource.Managed, config string, tenants []v1alpha1.ProviderTenant, tenant string) (bool, error) {
 	if names, err := c.namesConfig(ctx, mg, config); !names || err != nil {
 		return false, err

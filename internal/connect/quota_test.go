@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// TestIsOf tells whose resources count in the quota of a tenant.
+// TestIsOf checks whose resources count in the quota of a tenant.
 func TestIsOf(t *testing.T) {
 	const kind = "ClusterProviderConfig"
 	cases := map[string]struct {
@@ -62,7 +62,7 @@ func TestIsOf(t *testing.T) {
 	}
 }
 
-// TestAccountOf tells which configurations have the quota of a tenant together.
+// TestAccountOf checks which configurations share the quota of a tenant.
 func TestAccountOf(t *testing.T) {
 	limited := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(1))}}}
 	more := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(2))}}}
@@ -118,7 +118,7 @@ func TestAccountOf(t *testing.T) {
 	}
 }
 
-// TestAccountsRemembered has the account of a tenant be found once, and again as soon as a configuration has changed.
+// TestAccountsRemembered checks that the account of a tenant is looked up once, and again as soon as a configuration has changed.
 func TestAccountsRemembered(t *testing.T) {
 	quota := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(1))}}}
 	own, other := clusterProviderConfig("own"), clusterProviderConfig("other")
@@ -178,7 +178,7 @@ func TestAccountsRemembered(t *testing.T) {
 	}
 }
 
-// BenchmarkAccountOf finds the account of a tenant among those of fifty configurations.
+// BenchmarkAccountOf looks up the account of a tenant among fifty configurations.
 func BenchmarkAccountOf(b *testing.B) {
 	quota := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(1))}}}
 	all := make([]clusterScopedConfig, 0, 50)

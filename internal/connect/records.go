@@ -28,20 +28,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The Secret that has the key by which the provider signs what it records, and the key in it.
+// The Secret with the key that the provider signs its records with, and the name of that key in the Secret.
 const (
 	recordSecret  = "provider-proxmox-records" //nolint:gosec // Its name.
 	recordDataKey = "key"
 	recordKeySize = 32
 )
 
-// WithRecordsIn sets the namespace of the Secret with the key by which the provider signs which VM it
-// has seen to be a tenant's. Without, nothing is signed.
+// WithRecordsIn sets the namespace of the Secret with the key that the provider signs its records with: which VM it has observed to be a tenant's.
+// Without it, nothing is signed.
 func WithRecordsIn(namespace string) Option {
 	return func(c *Connector) { c.records.namespace = namespace }
 }
 
-// A recordKey signs records. All replicas and shards of the provider in a namespace have the same.
+// A recordKey signs records. All replicas and shards of the provider in a namespace share it.
 type recordKey struct {
 	namespace string
 
@@ -49,7 +49,7 @@ type recordKey struct {
 	key []byte
 }
 
-// get reads the key, which is made if there is none. Nil without a namespace for it.
+// get reads the key, and creates it if there is none. It returns nil without a namespace for the key.
 func (r *recordKey) get(ctx context.Context, kube client.Client) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +60,7 @@ func (r *recordKey) get(ctx context.Context, kube client.Client) ([]byte, error)
 	err := kube.Get(ctx, client.ObjectKeyFromObject(s), s)
 	if kerrors.IsNotFound(err) {
 		s.Data = map[string][]byte{recordDataKey: make([]byte, recordKeySize)}
-		_, _ = rand.Read(s.Data[recordDataKey]) // It never fails.
+		_, _ = rand.Read(s.Data[recordDataKey]) // Reading random data does not fail.
 		if err = kube.Create(ctx, s); kerrors.IsAlreadyExists(err) {
 			err = kube.Get(ctx, client.ObjectKeyFromObject(s), s)
 		}

@@ -44,7 +44,7 @@ func TestRecordKey(t *testing.T) {
 	}
 }
 
-// TestRecordKeyRace has another replica make the key in between.
+// TestRecordKeyRace lets another replica create the key meanwhile.
 func TestRecordKeyRace(t *testing.T) {
 	others := bytes.Repeat([]byte("k"), recordKeySize)
 	api := interceptor.NewClient(kube(t), interceptor.Funcs{

@@ -37,9 +37,8 @@ type reference struct {
 	namespace, name string
 }
 
-// referenceOf returns the configuration that the resource names: of a cluster-scoped
-// resource a ProviderConfig of its group; of a namespaced one a ProviderConfig of
-// its own namespace or a ClusterProviderConfig.
+// referenceOf returns the configuration that the resource names. For a cluster-scoped resource this is a ProviderConfig of its group, for a namespaced
+// one a ProviderConfig of its namespace or a ClusterProviderConfig.
 func referenceOf(mg resource.Managed) (reference, error) {
 	switch mg := mg.(type) {
 	case resource.ModernManaged:
@@ -61,8 +60,7 @@ func KeyOf(mg resource.Managed) (Key, error) {
 	return Key{ObjectKey: r.key(), Kind: r.kind}, err
 }
 
-// Resolve returns the provider configuration that is used for one that is named: that which stands in for a missing one named
-// default, or itself.
+// Resolve returns the provider configuration that is used for a named one: the one that replaces a missing one named default, or itself.
 func (c *Connector) Resolve(ctx context.Context, k Key) (Key, error) {
 	r, _, err := c.resolve(ctx, k.reference())
 	return Key{ObjectKey: r.key(), Kind: r.kind}, err
@@ -72,12 +70,11 @@ func (c *Connector) Resolve(ctx context.Context, k Key) (Key, error) {
 type Configuration struct {
 	Key
 
-	// Spec is what it says.
+	// Spec of the configuration.
 	Spec *v1alpha1.ProviderConfigSpec
 }
 
-// Existing returns the provider configurations that are used for those that are named, as Resolve does, without those that do
-// not exist.
+// Existing returns the provider configurations that are used for the named ones, like Resolve, without those that do not exist.
 func (c *Connector) Existing(ctx context.Context, named ...Key) ([]Configuration, error) {
 	var found []Configuration
 	for _, k := range named {
@@ -116,7 +113,7 @@ func (r reference) get(ctx context.Context, kube client.Reader) (*v1alpha1.Provi
 	return spec, kube.Get(ctx, r.key(), o)
 }
 
-// leaves reports whether the configuration is being deleted, or is gone.
+// leaves reports whether the configuration is being deleted, or no longer exists.
 func (r reference) leaves(ctx context.Context, kube client.Reader) bool {
 	o, _ := r.empty()
 	err := kube.Get(ctx, r.key(), o)
@@ -150,10 +147,10 @@ func (r reference) explain(err error) error {
 	return errors.Wrapf(err, "cannot get %s", r)
 }
 
-// String returns the reference for sentences: ProviderConfig "team-a/default".
+// String returns the reference in a form for sentences: ProviderConfig "team-a/default".
 func (r reference) String() string { return r.kind.Kind + " " + quoted(r.namespace, r.name) }
 
-// path returns the reference for logs and labels: ProviderConfig/team-a/default.
+// path returns the reference in a form for logs and labels: ProviderConfig/team-a/default.
 func (r reference) path() string { return r.kind.Kind + "/" + join(r.namespace, r.name) }
 
 func join(namespace, name string) string {

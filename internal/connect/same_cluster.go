@@ -33,24 +33,24 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// A clusterScopedConfig is a provider configuration that resources of all namespaces may name. It is the cache's own, and must not be changed.
+// A clusterScopedConfig is a provider configuration that resources of all namespaces may name. It belongs to the cache and must not be changed.
 type clusterScopedConfig struct {
 	reference
 
 	spec *v1alpha1.ProviderConfigSpec
 
-	// version is another one after each change.
+	// version changes with each change of the configuration.
 	version string
 
-	// cluster is the name of its cluster that was seen with this spec; empty if none was, or for a node of no cluster.
+	// cluster is the name of the cluster that was observed with this spec. It is empty if none was, or for a node of no cluster.
 	cluster string
 
-	// reached is whether its cluster has ever answered, with any spec: its tenants count for others from then on.
+	// reached is true if its cluster has ever answered, with any spec. From then on its tenants count for others.
 	reached bool
 }
 
-// clusterScopedConfigOf returns what counts of a configuration. What its status says that was seen with another spec, which may be
-// for another cluster, does not.
+// clusterScopedConfigOf returns the parts of a configuration that count. Status that was observed with another spec does not count, since that spec may
+// be for another cluster.
 func clusterScopedConfigOf(r reference, o interface {
 	GetUID() types.UID
 	GetResourceVersion() string
@@ -88,8 +88,8 @@ func (c *Connector) clusterScopedConfigs(ctx context.Context) ([]clusterScopedCo
 	return all, nil
 }
 
-// deniedBySharers returns the tenant of a resource whose configuration has none: one that may do nothing, if another
-// configuration that resources of all namespaces may name has tenants for the same cluster, and nil otherwise.
+// deniedBySharers returns a tenant that may do nothing, for a resource whose configuration has no tenants while another one that resources of all
+// namespaces may name has tenants for the same cluster. It returns nil otherwise.
 func (c *Connector) deniedBySharers(ctx context.Context, r reference, to *Connection) (*tenancy.Tenant, error) {
 	if r.namespace != "" {
 		return nil, nil
@@ -109,15 +109,15 @@ func (c *Connector) deniedBySharers(ctx context.Context, r reference, to *Connec
 	return nil, nil
 }
 
-// deniedBySharer returns a tenant that may do nothing if a configuration with tenants is for the cluster of a connection, or may be.
-// They are for one cluster by an endpoint, or by the name of the cluster, since a cluster has more
-// addresses than any configuration names. Nodes of no cluster have none that would tell them apart.
+// deniedBySharer returns a tenant that may do nothing if a configuration with tenants is, or may be, for the cluster of a connection. Two
+// configurations are for one cluster if they have a common endpoint, or the same cluster name, since a cluster has more addresses than a configuration
+// names. Nodes of no cluster have no name that could distinguish them.
 func (c *Connector) deniedBySharer(ctx context.Context, r reference, to *Connection, o clusterScopedConfig) (*tenancy.Tenant, error) {
 	if overlap(o.spec.Endpoints, to.Config.Endpoints) {
 		return deniedWithoutTenants(r), nil
 	}
 	if !o.reached {
-		return nil, nil // Else one with a wrong address would stop those of all other clusters.
+		return nil, nil // Otherwise a configuration with a wrong address would stop those of all other clusters.
 	}
 	own, err := to.Inventory.ClusterStatus(ctx, inventory.Stable)
 	if err != nil {
@@ -140,8 +140,8 @@ func (c *Connector) deniedBySharer(ctx context.Context, r reference, to *Connect
 	return nil, nil
 }
 
-// nameOf asks the cluster of a configuration for its name. While it cannot be reached it is the cluster that was seen before the
-// configuration was edited, if an endpoint of that is left.
+// nameOf asks the cluster of a configuration for its name. If it cannot be reached, nameOf returns the name that was observed before the configuration
+// was edited, if one of its former endpoints is left.
 func (c *Connector) nameOf(ctx context.Context, o clusterScopedConfig) (string, error) {
 	s, err := c.share(ctx, o.reference, o.spec)
 	if err != nil {
@@ -158,19 +158,19 @@ func (c *Connector) nameOf(ctx context.Context, o clusterScopedConfig) (string, 
 	return "", err
 }
 
-// names of the clusters of configurations as they were seen last, by this process.
+// names has the names of the clusters of configurations as this process last observed them.
 type names struct {
 	mu  sync.Mutex
 	all map[reference]seenName
 }
 
-// A seenName is that of the cluster that these endpoints lead to.
+// A seenName is the name of the cluster with these endpoints.
 type seenName struct {
 	endpoints []string
 	cluster   string
 }
 
-// note notes the name of the cluster of a configuration; none for a node of no cluster.
+// note records the name of the cluster of a configuration. It is empty for a node of no cluster.
 func (n *names) note(o clusterScopedConfig, cluster string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -180,7 +180,7 @@ func (n *names) note(o clusterScopedConfig, cluster string) {
 	n.all[o.reference] = seenName{endpoints: o.spec.Endpoints, cluster: cluster}
 }
 
-// of returns the name of the cluster of a configuration that was noted, unless it leads elsewhere now.
+// of returns the recorded name of the cluster of a configuration, unless the configuration has other endpoints now.
 func (n *names) of(o clusterScopedConfig) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -191,12 +191,13 @@ func (n *names) of(o clusterScopedConfig) string {
 	return last.cluster
 }
 
-// deniedWithoutTenants returns the tenant of a resource whose configuration has no tenants, while another one for the cluster has some.
+// deniedWithoutTenants returns the tenant of a resource whose configuration has no tenants, while another one for the cluster has.
 func deniedWithoutTenants(r reference) *tenancy.Tenant {
 	return tenancy.DenyAll(r.String() + " has no tenants, while another of the same cluster has: give it tenants too")
 }
 
-// deniedWhileUnknown returns the tenant of a resource whose configuration may be for the cluster of another one with tenants. An error is tried again.
+// deniedWhileUnknown returns the tenant of a resource whose configuration may be for the cluster of another one with tenants. The caller retries after
+// an error.
 func deniedWhileUnknown(r reference, o clusterScopedConfig, err error, what string) (*tenancy.Tenant, error) {
 	if proxmox.IsAuthorization(err) {
 		return tenancy.DenyAll(r.String() + " has no tenants, and the name of " + what + ", or its token Sys.Audit on /"), nil

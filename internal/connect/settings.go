@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Defaults of a provider configuration, as its schema documents them.
+// Defaults of a provider configuration, as documented in its schema.
 const (
 	defaultTimeoutSeconds    = 30
 	defaultRequestsPerSecond = 50
@@ -77,19 +77,19 @@ func limits(l *v1alpha1.ProviderLimits) proxmox.Limits {
 	}
 }
 
-// A reader reads what one configuration refers to.
+// A reader reads the objects that one configuration refers to.
 type reader struct {
 	objects *objects
 	of      reference
-	reads   *[]object // what the configuration refers to, as far as was looked
+	reads   *[]object // the objects that were read so far
 }
 
 func newReader(o *objects, of reference) reader {
 	return reader{objects: o, of: of, reads: new([]object)}
 }
 
-// object returns the object that a reference in the given field means. A namespaced configuration
-// reads its own namespace, whatever the reference says.
+// object returns the object of a reference in the given field. A namespaced configuration reads only its own namespace, whatever namespace the
+// reference has.
 func (in reader) object(kind, field, name string, namespace *string) (object, error) {
 	ns := in.of.namespace
 	if ns == "" {

@@ -25,10 +25,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 )
 
-// Sharing returns a function that reports whether the provider configuration of
-// another resource is for the same PVE cluster: whether it names one of the
-// endpoints. It is good for one look at many resources, whose configurations it
-// reads once each; one that cannot be read is not for the same cluster.
+// Sharing returns a function that reports whether the provider configuration of another resource is for the same PVE cluster, which is the case if it
+// names one of the endpoints. The function is for one pass over many resources: it reads each configuration once. A configuration that cannot be read
+// is not for the same cluster.
 func (c *Connector) Sharing(ctx context.Context, endpoints []string) func(resource.Managed) bool {
 	known := map[reference]bool{}
 	return func(mg resource.Managed) bool {
@@ -61,11 +60,11 @@ func (c *Connector) ClusterOf(ctx context.Context, mg resource.Managed) string {
 	return slices.Min(all)
 }
 
-// A Sharer is who shares what the provider has for all: a cluster by its name in ClusterOf, or a namespace with all provider configurations of its own,
-// whatever clusters these are for.
+// A Sharer shares the capacity of the provider with others: a cluster by its name in ClusterOf, or a namespace with all provider configurations in it,
+// whatever their clusters are.
 type Sharer struct{ Cluster, Namespace string }
 
-// SharerOf returns the sharer whose share a resource takes from. It is empty for a resource without a configuration.
+// SharerOf returns the sharer of a resource. It is empty for a resource without a configuration.
 func (c *Connector) SharerOf(ctx context.Context, mg resource.Managed) Sharer {
 	s := Sharer{Cluster: c.ClusterOf(ctx, mg)}
 	if ref, err := referenceOf(mg); err == nil && ref.namespace != "" && s.Cluster != "" {
@@ -80,7 +79,7 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(hosts(b), func(h string) bool { return slices.Contains(known, h) })
 }
 
-// hosts returns the hosts of endpoints with their ports, however the endpoints are written.
+// hosts returns the hosts and ports of endpoints, however the endpoints are written.
 func hosts(endpoints []string) []string {
 	all := make([]string, 0, len(endpoints))
 	for _, e := range endpoints {

@@ -41,7 +41,7 @@ func TestSharingClusters(t *testing.T) {
 	shares := New(kube(t, same, upper, other)).Sharing(t.Context(), []string{"https://pve1.example.com:8006", "https://pve2.example.com"})
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			for range 2 { // The second answer is remembered.
+			for range 2 { // The second result is cached.
 				if got := shares(tc.resource); got != tc.want {
 					t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 				}
@@ -61,7 +61,7 @@ func TestClusterOf(t *testing.T) {
 		resource resource.Managed
 		want     string
 
-		namespace string // That it has its share in common with.
+		namespace string // The namespace that shares its capacity.
 	}{
 		"Same": {reason: "A cluster is named by an endpoint.", resource: clusterMachine("same"), want: "pve1.example.com:8006"},
 		"Order": {

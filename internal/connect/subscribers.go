@@ -33,23 +33,21 @@ type Key struct {
 	Kind schema.GroupKind
 }
 
-// String returns the configuration for metrics and logs: ProviderConfig/team-a/default.
+// String returns the configuration in a form for metrics and logs: ProviderConfig/team-a/default.
 func (k Key) String() string { return k.reference().path() }
 
 func (k Key) reference() reference {
 	return reference{kind: k.Kind, namespace: k.Namespace, name: k.Name}
 }
 
-// Forget forgets a configuration that is gone.
+// Forget forgets a configuration that no longer exists.
 func (c *Connector) Forget(k Key) {
 	c.pool.release(k.reference())
 	c.watches.watch(k.reference(), nil)
 }
 
-// Follow has what OnChange was given called when one of the Secrets and ConfigMaps
-// changes that a resource refers to now, and once for each that is there. It is no
-// longer called for those that the resource does not refer to any more. Without
-// WithWatcher it never is.
+// Follow calls the functions that were given to OnChange when a Secret or ConfigMap changes that a resource refers to now, and once for each that
+// exists. It stops following those that the resource does not refer to any more. Without WithWatcher, it never calls them.
 func (c *Connector) Follow(k Key, secrets, configMaps []client.ObjectKey) {
 	all := make([]object, 0, len(secrets)+len(configMaps))
 	for _, s := range secrets {
@@ -61,16 +59,15 @@ func (c *Connector) Follow(k Key, secrets, configMaps []client.ObjectKey) {
 	c.followed.watch(k.reference(), all)
 }
 
-// subscribers are told of changes.
+// subscribers are informed of changes.
 type subscribers struct {
 	mu         sync.Mutex
 	ofConfig   map[schema.GroupKind][]func(client.ObjectKey)
 	ofRecovery []func(used func(resource.Managed) bool)
 }
 
-// OnChange has fn called when a Secret or a ConfigMap has changed that a
-// configuration of the kind refers to, or that a resource of the kind follows. It
-// must not block.
+// OnChange registers a function that is called when a Secret or a ConfigMap has changed that a configuration of the kind refers to, or that a resource
+// of the kind follows. It must not block.
 func (c *Connector) OnChange(kind schema.GroupKind, fn func(client.ObjectKey)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +77,7 @@ func (c *Connector) OnChange(kind schema.GroupKind, fn func(client.ObjectKey)) {
 	c.ofConfig[kind] = append(c.ofConfig[kind], fn)
 }
 
-// changed tells the subscribers that something has changed that the configuration refers to.
+// changed informs the subscribers that an object that the configuration refers to has changed.
 func (c *Connector) changed(r reference) {
 	c.mu.Lock()
 	told := c.ofConfig[r.kind]
@@ -90,16 +87,15 @@ func (c *Connector) changed(r reference) {
 	}
 }
 
-// OnRecovered has fn called when a configuration works again, or is another one,
-// with what reports whether a resource uses it. It must not block.
+// OnRecovered registers a function that is called when a configuration works again, or has been replaced. Its argument reports whether a resource uses
+// the configuration. It must not block.
 func (c *Connector) OnRecovered(fn func(used func(resource.Managed) bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ofRecovery = append(c.ofRecovery, fn)
 }
 
-// Recovered tells the subscribers that resources which failed because of the configuration had
-// better try again.
+// Recovered informs the subscribers that resources that failed because of the configuration should be retried.
 func (c *Connector) Recovered(k Key) {
 	r := k.reference()
 	c.mu.Lock()
@@ -110,8 +106,7 @@ func (c *Connector) Recovered(k Key) {
 	}
 }
 
-// uses reports whether the resource uses the configuration, or will if there is
-// none named default.
+// uses reports whether the resource uses the configuration, or will use it if there is none named default.
 func (c *Connector) uses(mg resource.Managed, r reference) bool {
 	named, err := referenceOf(mg)
 	if err != nil {

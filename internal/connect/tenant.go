@@ -37,12 +37,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// namespacesWithin is how long the labels of namespaces are waited for.
+// namespacesWithin limits the wait for the labels of namespaces.
 const namespacesWithin = 10 * time.Second
 
-// confine confines a connection to what the tenant of a resource may do, if its configuration has tenants.
-// A resource that asks for more gets none, and conditions that say so, unless it is a Machine or a
-// Snapshot that is being deleted: that is confined to what it has.
+// confine limits a connection to what the tenant of a resource may do, if its configuration has tenants. A resource that requests more gets no
+// connection, and conditions that show why. A Machine or a Snapshot that is being deleted is an exception: its connection is limited to what it has.
 func (c *Connector) confine(ctx context.Context, mg resource.Managed, r reference, to *Connection) error {
 	if err := c.recordsOf(ctx, to); err != nil {
 		return err
@@ -79,15 +78,16 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 	return nil
 }
 
-// reportedByController is true if the controller of a resource reports what its tenant may not have: for a VM that exists, and for a quota that only
-// warns.
+// reportedByController reports whether the controller of a resource reports what its tenant may not have. It does so for a VM that exists, and for a
+// quota that only warns.
 func reportedByController(mg resource.Managed, warns bool) bool {
 	_, vm := tenancy.RecordedVM(mg)
 	return vm != "" && tenancy.IsMachine(mg) || warns && tenancy.WouldWaitFor(mg) != nil
 }
 
-// onlyWarns reports whether what the tenants of a connection may not have is only shown. Where another configuration for the same cluster refuses it, this
-// one does too: otherwise a user that one refuses would use the other. It also refuses while it is not known whether both are for the same cluster.
+// onlyWarns reports whether the configuration only warns of what the tenants of a connection may not have. If another configuration for the same
+// cluster refuses it, this one refuses too: otherwise users could avoid the one that refuses by using the other. It also refuses while it is not known
+// whether both are for the same cluster.
 func (c *Connector) onlyWarns(ctx context.Context, r reference, to *Connection) bool {
 	if len(to.Config.Tenants) == 0 || Enforces(to.Config) {
 		return false
@@ -110,14 +110,14 @@ func (c *Connector) recordsOf(ctx context.Context, to *Connection) error {
 	return err
 }
 
-// guard returns the guard of the writes for a resource. Its record is of the configuration whose tenant it is.
+// guard returns the guard of the writes for a resource. Its record belongs to the configuration of the resource's tenant.
 func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, to *Connection) tenancy.Guard {
 	g := tenancy.Guard{Tenant: t, Deleted: meta.WasDeleted(mg), Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
 		return guestOf(ctx, to.Inventory, vmid, fresh)
 	}}
 	if tenancy.IsBackup(mg) {
 		g.Backup = func() string {
-			b, _ := to.Records.Backup(mg) // Of the resource as it is at each write.
+			b, _ := to.Records.Backup(mg) // The resource is evaluated at each write.
 			return b.Volume
 		}
 		return g
@@ -149,7 +149,7 @@ func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r referen
 	}
 	t, err = WithVNets(ctx, to.Inventory, t)
 	if meta.WasDeleted(mg) {
-		err = nil // What is removed is in no new network.
+		err = nil // A deletion adds no new network.
 	}
 	return t, err
 }
@@ -159,7 +159,7 @@ type vnetLister interface {
 	VNets(ctx context.Context) ([]proxmox.VNet, error)
 }
 
-// WithVNets is a tenant, or nil for none, that may use the VNets which its zones have now.
+// WithVNets returns a tenant with the VNets that its zones have now. It returns nil for a nil tenant.
 func WithVNets(ctx context.Context, in vnetLister, t *tenancy.Tenant) (*tenancy.Tenant, error) {
 	if t == nil || len(t.SDNZones) == 0 {
 		return t, nil
@@ -174,21 +174,21 @@ func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenant
 	if s.Namespace != "" && tenancy.SelectsByLabels(tenants) {
 		ns := &metav1.PartialObjectMetadata{}
 		ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-		// The cache of who may not list namespaces never has them.
+		// If the provider may not list namespaces, the cache never has them.
 		ctx, cancel := context.WithTimeout(ctx, namespacesWithin)
 		defer cancel()
 		err := c.kube.Get(ctx, client.ObjectKey{Name: s.Namespace}, ns)
 		if client.IgnoreNotFound(err) != nil {
 			return nil, errors.Wrapf(err, "cannot read namespace %q, whose labels tell its tenant", s.Namespace)
 		}
-		if err == nil { // One that is not there, or not yet in the cache, has no labels that tell anything.
+		if err == nil { // A namespace that does not exist, or is not yet in the cache, has no labels that select a tenant.
 			s.NamespaceLabels = labels.Merge(ns.Labels, nil)
 		}
 	}
 	return tenancy.Of(tenants, s)
 }
 
-// subjectOf a resource, without the labels of its namespace.
+// subjectOf returns the subject for a resource, without the labels of its namespace.
 func (c *Connector) subjectOf(ctx context.Context, mg resource.Managed) tenancy.Subject {
 	s := tenancy.Subject{Namespace: tenancy.NamespaceOf(mg)}
 	if mg.GetNamespace() == "" {
@@ -197,7 +197,7 @@ func (c *Connector) subjectOf(ctx context.Context, mg resource.Managed) tenancy.
 	return s
 }
 
-// configName is the name of the provider configuration that a resource comes to use; empty if it cannot be told.
+// configName returns the name of the provider configuration that a resource uses. It is empty if that cannot be determined.
 func (c *Connector) configName(ctx context.Context, mg resource.Managed) string {
 	r, err := referenceOf(mg)
 	if err == nil && r.name == DefaultName {
@@ -209,8 +209,8 @@ func (c *Connector) configName(ctx context.Context, mg resource.Managed) string 
 	return r.name
 }
 
-// NamedTenant returns the tenant of a resource among those of the provider configuration that it names, or nil if it may do everything, and that
-// configuration.
+// NamedTenant returns the tenant of a resource among those of the provider configuration that it names, or nil if it may do everything. It also returns
+// that configuration.
 func (c *Connector) NamedTenant(ctx context.Context, mg resource.Managed) (*tenancy.Tenant, *v1alpha1.ProviderConfigSpec, error) {
 	r, err := referenceOf(mg)
 	if err != nil {
@@ -224,10 +224,10 @@ func (c *Connector) NamedTenant(ctx context.Context, mg resource.Managed) (*tena
 	return t, spec, err
 }
 
-// TenantFor returns the tenant of another resource of the cluster of a connection, or nil if it may do everything, and whether its tenant is enforced. The
-// tenants are those of the connection's provider configuration if the resource names that or has a record of it, and otherwise those of the one that it
-// names, if both have an endpoint in common. Those of a configuration that only warns are enforced too beside one that refuses, and none where no
-// configuration refuses.
+// TenantFor returns the tenant of another resource in the cluster of a connection, or nil if it may do everything, and whether its tenant is enforced.
+// The tenants are those of the connection's provider configuration if the resource names it or has a record of it. Otherwise they are those of the
+// configuration that it names, if both have a common endpoint. A configuration that only warns is also enforced if another one refuses. Without one
+// that refuses, no tenant is enforced.
 func (c *Connector) TenantFor(ctx context.Context, mg resource.Managed, to *Connection) (t *tenancy.Tenant, enforced bool, err error) {
 	if !Enforces(to.Config) {
 		return nil, false, nil
@@ -242,8 +242,8 @@ func (c *Connector) TenantFor(ctx context.Context, mg resource.Managed, to *Conn
 	return t, err == nil, err
 }
 
-// SignedUUID returns the UUID of the VM that the provider has signed to be that of another resource of the cluster of a connection, by the provider
-// configuration of the connection, or by the one that the resource names, if both have an endpoint in common. It is empty if none is signed.
+// SignedUUID returns the UUID of the VM that the provider has signed for another resource in the cluster of a connection, with the provider
+// configuration of the connection, or with the one that the resource names if both have a common endpoint. It is empty if none is signed.
 func (c *Connector) SignedUUID(ctx context.Context, mg resource.Managed, to *Connection) string {
 	if _, uuid := to.Records.VMOf(mg); uuid != "" {
 		return uuid
@@ -254,14 +254,14 @@ func (c *Connector) SignedUUID(ctx context.Context, mg resource.Managed, to *Con
 	}
 	key, err := c.records.get(ctx, c.kube)
 	if err != nil {
-		return "" // Who connects has read it before.
+		return "" // The caller that connects has read it before.
 	}
 	_, uuid := tenancy.Records{Key: key, Config: r.path()}.VMOf(mg)
 	return uuid
 }
 
-// configInCluster finds the provider configuration that another resource names, if it is that of a connection or has an endpoint in common with it. It has no
-// spec otherwise, as for Sharing.
+// configInCluster returns the provider configuration that another resource names, if it is that of a connection or has a common endpoint with it.
+// Otherwise it returns no spec, as Sharing does.
 func (c *Connector) configInCluster(ctx context.Context, mg resource.Managed, to *Connection) (reference, *v1alpha1.ProviderConfigSpec) {
 	r, err := referenceOf(mg)
 	if err != nil {
@@ -282,8 +282,8 @@ type GuestLister interface {
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 }
 
-// CheckVM checks a VM by what the cluster's list says of it, which is read again before the VM is
-// refused. One that is not listed has its VMID alone.
+// CheckVM checks a VM by its entry in the cluster's list, which is read again before the VM is refused. For a VM that is not listed, only the VMID is
+// set.
 func CheckVM(ctx context.Context, in GuestLister, vmid int, check func(proxmox.Guest) error) error {
 	return tenancy.CheckListed(vmid, func(vmid int, fresh bool) (proxmox.Guest, error) { return guestOf(ctx, in, vmid, fresh) }, check)
 }
@@ -301,7 +301,7 @@ func guestOf(ctx context.Context, in GuestLister, vmid int, fresh bool) (proxmox
 	return proxmox.Guest{VMID: vmid}, err
 }
 
-// checkRestore is an error unless a backup is that of a Backup which a Machine names, and proven to be of a VM of its tenant.
+// checkRestore returns an error unless a backup belongs to a Backup that a Machine names, and is proven to be of a VM of its tenant.
 func (c *Connector) checkRestore(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, r tenancy.Records, volume string) error {
 	for _, name := range tenancy.NamedBackups(mg) {
 		var b backup = &cluster.Backup{}
@@ -327,8 +327,8 @@ type backup interface {
 	Parameters() *v1alpha1.BackupParameters
 }
 
-// CopyTenantLabels has a cluster-scoped resource have the labels of the one that it is made for which tell tenants, so that both are of one. Others are
-// not taken along: tools know what is theirs by labels, and would remove it.
+// CopyTenantLabels copies the labels that select tenants from a cluster-scoped resource to one that is created for it, so that both belong to one
+// tenant. It does not copy other labels: tools identify their objects by labels, and would remove the copy.
 func CopyTenantLabels(ctx context.Context, kube client.Reader, from, to resource.Managed) error {
 	if from.GetNamespace() != "" {
 		return nil
@@ -345,7 +345,7 @@ func CopyTenantLabels(ctx context.Context, kube client.Reader, from, to resource
 	return nil
 }
 
-// tenantLabels returns the labels by which cluster-scoped resources belong to tenants.
+// tenantLabels returns the labels that select the tenants of cluster-scoped resources.
 func tenantLabels(ctx context.Context, kube client.Reader) ([]string, error) {
 	configs := &cluster.ProviderConfigList{}
 	if err := kube.List(ctx, configs); err != nil {

@@ -34,7 +34,7 @@ type machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// TestTenantFor tells by which configuration another Machine of a cluster has its tenant, and by which the record of its VM may be signed.
+// TestTenantFor checks which configuration determines the tenant of another Machine of a cluster, and which may have signed the record of its VM.
 func TestTenantFor(t *testing.T) {
 	const kind, uuid = "ClusterProviderConfig", "11111111-2222-4333-8444-555555555555"
 	limited := func(name, tenant string, endpoints ...string) *namespaced.ClusterProviderConfig {
@@ -60,7 +60,7 @@ func TestTenantFor(t *testing.T) {
 		reason   string
 		other    resource.Managed
 		signedBy string // The configuration that was used when the record was signed.
-		tenant   string // That is enforced; empty for none.
+		tenant   string // The enforced tenant; empty for none.
 		signed   bool
 	}{
 		"Same": {

@@ -36,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// teams are two tenants, of which one is told by labels, and the operators.
+// teams returns two tenants, one of which is selected by labels, and the operators.
 func teams() []v1alpha1.ProviderTenant {
 	return []v1alpha1.ProviderTenant{
 		{Name: "a", Namespaces: []string{"team-a"}, Pools: []string{"a"}, VMIDRange: &v1alpha1.VMIDRange{Min: 200, Max: 299}},
@@ -55,14 +55,14 @@ func labelled(m resource.Managed, labels map[string]string) resource.Managed {
 	return m
 }
 
-// pool is a resource of a kind that tenants may not have.
+// poolIn returns a resource of a kind that tenants may not have.
 func poolIn(namespace string) resource.Managed {
 	p := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "uid-pool"}}
 	p.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "site"})
 	return p
 }
 
-// keeping has a cluster-scoped Machine have its connection Secret in a namespace.
+// keeping sets the namespace of the connection Secret of a cluster-scoped Machine.
 func keeping(m resource.Managed, namespace string) resource.Managed {
 	if m, is := m.(*cluster.Machine); is {
 		m.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Namespace: namespace, Name: "login"})
@@ -70,7 +70,7 @@ func keeping(m resource.Managed, namespace string) resource.Managed {
 	return m
 }
 
-// wanting has a Machine ask for a pool that no tenant may use.
+// wanting sets a pool of a Machine that no tenant may use.
 func wanting(m resource.Managed) resource.Managed {
 	switch m := m.(type) {
 	case *namespaced.Machine:
@@ -204,7 +204,7 @@ func TestTenant(t *testing.T) {
 	}
 }
 
-// TestTenantQuotaShown leaves what a resource would wait for to be told by its controller, where that is only warned of.
+// TestTenantQuotaShown checks that the controller reports what a resource would wait for, if the quota only warns.
 func TestTenantQuotaShown(t *testing.T) {
 	allowed, waits := xpv2.ConditionReason("Allowed"), v1alpha1.ReasonQuotaExceeded
 	cases := map[string]struct {
@@ -240,7 +240,7 @@ func TestTenantQuotaShown(t *testing.T) {
 	}
 }
 
-// wantRefusal compares an error, and the conditions that show it.
+// wantRefusal compares an error and the conditions that show it.
 func wantRefusal(t *testing.T, reason string, mg resource.Managed, err error, want string) {
 	t.Helper()
 	if !tenancy.IsRefusal(err) || !strings.Contains(err.Error(), want) {
@@ -254,11 +254,11 @@ func wantRefusal(t *testing.T, reason string, mg resource.Managed, err error, wa
 	}
 }
 
-// TestTenantWarnedBeside has a resource name a configuration that only warns, of the cluster of one that refuses: it refuses as well.
+// TestTenantWarnedBeside checks that a configuration that only warns refuses if another one for the same cluster refuses.
 func TestTenantWarnedBeside(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, endpoint string
-		of               v1alpha1.TenantEnforcement // The configuration beside.
+		of               v1alpha1.TenantEnforcement // The other configuration.
 		reached          bool
 		refused          string
 	}{
@@ -297,7 +297,7 @@ func TestTenantWarnedBeside(t *testing.T) {
 	}
 }
 
-// TestTenantZones has a tenant use the VNets of its zones.
+// TestTenantZones checks that a tenant may use the VNets of its zones.
 func TestTenantZones(t *testing.T) {
 	cases := map[string]struct {
 		reason, answer string
@@ -343,7 +343,7 @@ func TestTenantZones(t *testing.T) {
 	}
 }
 
-// TestTenantVia has what a resource itself may do count, not what the one may do by which it connects.
+// TestTenantVia checks that the permissions of the resource itself count, not those of the one that it connects through.
 func TestTenantVia(t *testing.T) {
 	of := clusterConfig("site")
 	of.Spec.Tenants = teams()
@@ -355,21 +355,22 @@ func TestTenantVia(t *testing.T) {
 	}
 }
 
-// What clusters answer that ask for their name.
+// The responses of clusters to a request for their name.
 const (
 	ofLab    = `{"data":[{"type":"cluster","name":"lab","quorate":1,"nodes":1}]}`
 	ofOffice = `{"data":[{"type":"cluster","name":"office","quorate":1,"nodes":1}]}`
 	ofNode   = `{"data":[{"type":"node","name":"pve1","online":1,"local":1}]}`
 )
 
-// TestTenantBesideByName has a configuration need tenants that reaches the cluster of another by an address which that does not name.
+// TestTenantBesideByName checks that a configuration needs tenants if it reaches the cluster of another one by an address that the other one does not
+// name.
 func TestTenantBesideByName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, seen, answer string
 
-		theirs   string // What the cluster answers that has tenants; empty where it cannot be reached.
-		outdated bool   // What was seen of it was before its endpoints changed.
-		never    bool   // It was never reached.
+		theirs   string // The response of the cluster with tenants; empty if it cannot be reached.
+		outdated bool   // Whether its status is from before its endpoints changed.
+		never    bool   // Whether it was never reached.
 
 		want, fails string
 	}{
@@ -435,8 +436,8 @@ func TestTenantBesideByName(t *testing.T) {
 	}
 }
 
-// TestTenantBesideEdited has a configuration with tenants that is edited while its cluster is down keep nobody waiting who was told
-// apart before, unless it may lead elsewhere now.
+// TestTenantBesideEdited edits a configuration with tenants while its cluster is down, and checks that resources of other clusters do not wait, unless
+// the configuration may be for another cluster now.
 func TestTenantBesideEdited(t *testing.T) {
 	const down, other = "https://127.0.0.1:1", "https://127.0.0.2:1"
 	for name, tc := range map[string]struct {
@@ -461,7 +462,7 @@ func TestTenantBesideEdited(t *testing.T) {
 			reach(beside, serve(t, ofLab, func(*http.Request) {}))
 			k := kube(t, tokenSecretOf("system", "pve"), site, beside)
 			c, m := New(k), namespacedMachine("team-a", "ClusterProviderConfig", "beside")
-			_, _ = c.Connect(t.Context(), m) // What it sees is kept.
+			_, _ = c.Connect(t.Context(), m) // The observed names are kept.
 			var err error
 			for i, endpoints := range [][]string{tc.endpoints, tc.then} {
 				if len(endpoints) == 0 {
@@ -488,7 +489,7 @@ func TestTenantBesideEdited(t *testing.T) {
 	}
 }
 
-// answering is a cluster with an answer to everything, or that permits nothing.
+// answering returns a cluster with the same response to every request, or one that permits nothing.
 func answering(t *testing.T, answer string) *httptest.Server {
 	t.Helper()
 	if answer != "403" {
@@ -499,7 +500,7 @@ func answering(t *testing.T, answer string) *httptest.Server {
 	return s
 }
 
-// reach has a configuration be that of a server.
+// reach sets the endpoint of a configuration to that of a server.
 func reach(pc *namespaced.ClusterProviderConfig, s *httptest.Server) {
 	pc.Spec.Endpoints, pc.Spec.TLS = []string{s.URL}, &v1alpha1.ProviderTLS{CACertificate: new(pemOf(s))}
 }

@@ -45,8 +45,7 @@ func newTracker(kube client.Client) tracker {
 	}
 }
 
-// track tracks that the resource uses the configuration, which need not be the one that
-// it names.
+// track records that the resource uses the configuration, which may differ from the one that it names.
 func (t tracker) track(ctx context.Context, mg resource.Managed, r reference) error {
 	gvk, err := apiutil.GVKForObject(mg, t.kube.Scheme())
 	if err != nil {
@@ -64,7 +63,7 @@ func (t tracker) track(ctx context.Context, mg resource.Managed, r reference) er
 	user.SetName(mg.GetName())
 	user.SetUID(mg.GetUID())
 	user.GetObjectKind().SetGroupVersionKind(gvk)
-	// A usage just written may not be in the cache yet. It is there all the same.
+	// A usage that was just written may not be in the cache yet, but it exists.
 	return resource.Ignore(kerrors.IsAlreadyExists, t.apply(ctx, user, r))
 }
 

@@ -28,14 +28,12 @@ import (
 )
 
 const (
-	// firstRewatch and lastRewatch are how soon a watch is tried again that could
-	// not be made, or has ended.
+	// firstRewatch and lastRewatch are the shortest and longest delay before a failed or ended watch is retried.
 	firstRewatch = time.Second
 	lastRewatch  = 5 * time.Minute
 )
 
-// watches watch the Secrets and ConfigMaps that resources refer to, and only
-// those: a watch of all would bring every Secret of the cluster to us.
+// watches watches only the Secrets and ConfigMaps that resources refer to: a watch of all would transfer every Secret of the cluster.
 type watches struct {
 	kube    client.WithWatch
 	objects *objects
@@ -51,7 +49,7 @@ func newWatches(o *objects, changed func(reference)) *watches {
 	return &watches{objects: o, changed: changed, wanted: map[reference][]object{}, running: map[object]context.CancelFunc{}}
 }
 
-// watch watches what a resource refers to now, and no longer what it did before.
+// watch watches the objects that a resource refers to now, and stops watching its former ones.
 func (w *watches) watch(r reference, all []object) {
 	if w.kube == nil {
 		return
@@ -90,8 +88,8 @@ func (w *watches) users(of object) []reference {
 	return all
 }
 
-// follow follows one object until the context ends. API servers end watches every few
-// minutes, and who may not watch is asked to read again by the age of contents.
+// follow watches one object until the context ends. API servers end watches every few minutes. Without the permission to watch, contents are read again
+// when they are too old.
 func (w *watches) follow(ctx context.Context, of object) {
 	pause := firstRewatch
 	for ctx.Err() == nil {
@@ -106,7 +104,7 @@ func (w *watches) follow(ctx context.Context, of object) {
 	}
 }
 
-// once watches until the watch ends, and reports whether there was one.
+// once watches until the watch ends, and reports whether it could be started.
 func (w *watches) once(ctx context.Context, of object) bool {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(of.gvk())

@@ -36,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A watcher makes watches as the test wants them.
+// A watcher creates watches as the test needs them.
 type watcher struct {
 	client.WithWatch
 
@@ -45,7 +45,7 @@ type watcher struct {
 	made []*made
 }
 
-// answer all further watches like this, and forget those that were made.
+// answer sets the result of all further watches, and forgets the existing ones.
 func (w *watcher) answer(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +58,7 @@ func (w *watcher) all() []*made {
 	return slices.Clone(w.made)
 }
 
-// A made watch, of one name.
+// made is a watch of one name.
 type made struct {
 	*watch.FakeWatcher
 
@@ -88,7 +88,7 @@ func versioned(name, version string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: name, ResourceVersion: version}}
 }
 
-// watched is what is watched for the tests, and what it told.
+// watched has the watched names and the changes that were reported.
 type watched struct {
 	*watches
 
@@ -205,8 +205,7 @@ func TestWatchEnds(t *testing.T) {
 	})
 }
 
-// TestReadWhileItChanges sees that what was read before a change is not taken for
-// what is there after it.
+// TestReadWhileItChanges checks that content that was read before a change is not used after it.
 func TestReadWhileItChanges(t *testing.T) {
 	var o *objects
 	c := kube(t, tokenSecretOf("system", "pve"))
@@ -223,7 +222,7 @@ func TestReadWhileItChanges(t *testing.T) {
 	}
 }
 
-// A changingReader calls a function between a read and its answer.
+// A changingReader calls a function between a read and its result.
 type changingReader struct {
 	client.Reader
 
@@ -272,8 +271,7 @@ func TestOnRecovered(t *testing.T) {
 	}
 }
 
-// TestReplacedCredentials sees that whoever waits for a turn with credentials that
-// are replaced is told.
+// TestReplacedCredentials checks that a call that waits for a slot is informed when its credentials are replaced.
 func TestReplacedCredentials(t *testing.T) {
 	p := newPool()
 	defer p.close()

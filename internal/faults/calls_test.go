@@ -36,10 +36,10 @@ import (
 //nolint:gochecknoglobals // A flag of the test binary.
 var update = flag.Bool("update", false, "write the calls of each scenario to testdata instead of comparing them")
 
-// TestCalls compares the calls of the PVE API in each scenario with those in testdata, so that restructuring the provider
-// is proven not to change what it sends. To accept a change: go test ./internal/faults -run TestCalls -update.
+// TestCalls compares the calls of the PVE API in each scenario with those in testdata, to prove that restructuring the provider does not change the
+// calls. To accept a change: go test ./internal/faults -run TestCalls -update.
 //
-// It ends before the parallel tests of this package begin: when reads in the background come late, the provider asks more.
+// It ends before the parallel tests of this package begin: when background reads are late, the provider reads more often.
 //
 //nolint:paralleltest,tparallel // See above.
 func TestCalls(t *testing.T) {
@@ -63,8 +63,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Proxmox VE answers the list of a node's VMs with 500 while one of them is being removed, and the cluster's list does not look into
-// their configurations: none of our lists is the node's.
+// TestNoListOfNode checks that no list is read from a node. Proxmox VE answers the list of a node's VMs with 500 while one of them is being removed,
+// while the cluster's list does not read their configurations.
 func TestNoListOfNode(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "calls", "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -82,8 +82,8 @@ func TestNoListOfNode(t *testing.T) {
 	}
 }
 
-// compareCalls fails if no run of the scenario sends the calls that it is to send. On a busy computer reads in the background come
-// late in one run or another, and then the provider asks more; what the provider itself does is the same in each run.
+// compareCalls fails if no run of the scenario sends the expected calls. On a busy computer, background reads are late in some runs, and then the
+// provider reads more often. The provider's own actions are the same in each run.
 func compareCalls(t *testing.T, s scenario, want string) {
 	t.Helper()
 	const runs = 3
@@ -107,8 +107,8 @@ func callsOf(t *testing.T, s scenario) string {
 	return recordCalls(w.pve.Requests())
 }
 
-// listsAll checks that nobody asked a node for its VMs: that list fails as a whole while one of them is removed or leaves the node. The
-// lists of the cluster and of pools do not read configurations.
+// listsAll checks that no request lists the VMs of a node: that list fails as a whole while one of them is removed or leaves the node. The lists of the
+// cluster and of pools do not read configurations.
 func (w *env) listsAll(t *testing.T) {
 	t.Helper()
 	for _, r := range w.pve.Requests() {
@@ -118,7 +118,7 @@ func (w *env) listsAll(t *testing.T) {
 	}
 }
 
-// polled are paths that the provider reads in the background for all Machines together. The wall clock decides how often.
+// polled returns paths that the provider reads in the background for all Machines together. The wall clock decides how often.
 func polled() []string {
 	return []string{
 		"/cluster/tasks", "/cluster/resources", "/cluster/log", "/access/permissions",
@@ -126,7 +126,7 @@ func polled() []string {
 	}
 }
 
-// awaitReads waits until the lists that are read for all Machines were read after now.
+// awaitReads waits until the lists for all Machines have been read again.
 func (w *env) awaitReads() {
 	before := w.listReads()
 	deadline := time.After(mostWait)
@@ -143,7 +143,7 @@ func (w *env) awaitReads() {
 	}
 }
 
-// sharedLists are read for all Machines while a VM is watched.
+// sharedLists returns the paths that are read for all Machines while a VM is watched.
 func sharedLists() []string { return []string{"/cluster/tasks", "/cluster/resources"} }
 
 // listReads counts the reads of each path.
@@ -155,15 +155,14 @@ func (w *env) listReads() map[string]int {
 	return reads
 }
 
-// mostWait is how long awaitReads waits, by the wall clock. Two reads take 20 ms, and far longer on a busy computer.
+// mostWait is how long awaitReads waits at most, by the wall clock. Two reads take 20 ms, and far longer on a busy computer.
 const mostWait = 10 * time.Second
 
-// recordCalls returns a line per call: method, path, and the names of the parameters of a write. Before a write stands what was read of
-// its VM, and of no VM at all, since the last write there, sorted: in which order several Machines read is for the scheduler to say. A
-// read that is repeated counts once, since the provider repeats reads while it waits. The guest agent is asked in the background, so
-// those reads stand at the end.
+// recordCalls returns a line per call: method, path, and the names of the parameters of a write. A write is preceded by the reads of its VM, and of no
+// VM, since the last write to it. They are sorted, since the order in which several Machines read depends on the scheduler. Repeated reads count once,
+// since the provider repeats reads while it waits. The guest agent is called in the background, so those reads are at the end.
 func recordCalls(requests []simulator.Request) string {
-	const agent = "~" // Sorted behind the VMIDs.
+	const agent = "~" // Sorts after the VMIDs.
 	var lines []string
 	unwritten := map[string][]string{}
 	flush := func(vm string) {
@@ -202,5 +201,5 @@ func stablePath(r simulator.Request) string {
 	return reChosen.ReplaceAllString(strings.Join(parts, "/"), "{id}")
 }
 
-// reChosen matches what the provider or PVE chooses at random: UUIDs, and what is derived from them.
+// reChosen matches values that the provider or PVE chooses at random: UUIDs, and what is derived from them.
 var reChosen = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(-[0-9a-f]{16})?`)

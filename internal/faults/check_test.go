@@ -47,7 +47,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// calm ends all troubles, and lets go of what was held.
+// calm ends all troubles, and releases what was held.
 func (k *randomRun) calm() {
 	k.t.Helper()
 	k.trace = append(k.trace, k.clock.Now().Format("15:04:05")+" all is calm")
@@ -82,8 +82,8 @@ func (k *randomRun) calm() {
 	}
 }
 
-// isBlank reports whether the VM has no system, or is to be made without one, so that nobody in it hears a request to
-// restart. One that was adopted has none once it was destroyed and created again.
+// isBlank reports whether the VM has no system, or will be created without one, so that nothing in it reacts to a request to restart. An adopted VM has
+// none after it was destroyed and created again.
 func (k *randomRun) isBlank(l *subject) bool {
 	g, there := k.guest()
 	if !there {
@@ -100,15 +100,13 @@ func (k *randomRun) isBlank(l *subject) bool {
 	return blank
 }
 
-// How many looks it may take until all Machines are settled, and after how many one
-// that is not may have a good reason.
+// The number of reconciles within which all Machines must settle, and after which one that has not may have a good reason.
 const (
 	maxLooks          = 400
 	looksBeforeExcuse = 30
 )
 
-// rest until each Machine is settled, or says why it cannot be, and still is at the
-// next look: what was just done is seen then.
+// rest waits until each Machine is settled, or reports why it cannot be, and still is at the next reconcile, which sees what was just done.
 func (k *randomRun) rest() {
 	k.t.Helper()
 	settled := false
@@ -123,15 +121,14 @@ func (k *randomRun) rest() {
 	k.t.Fatalf("not all Machines are settled, or say why not\n%s", k)
 }
 
-// noticed reports whether the Machine knows its VM as it is: it is about to act if not. What people do by hand it hears of from PVE's log,
-// which is read by the wall clock. High availability stops a VM some time after it was asked to.
+// noticed reports whether the Machine shows its VM as it is. If not, the provider is about to act. It learns of manual edits from PVE's log, which it
+// reads by the wall clock. High availability stops a VM some time after the request.
 func (k *randomRun) noticed() bool {
 	g, ok := k.pve.Guest(k.vmid())
 	return !ok || k.isTheirs() || cmp.Equal(viewOf(g), k.view(), cmpopts.EquateEmpty()) && (!k.stopsSoon(g.VMID) || k.isGivenUp())
 }
 
-// excuses are good reasons why a Machine is not settled: what it says of it, and
-// whether that is so.
+// excuses returns good reasons why a Machine is not settled: what its conditions contain, and whether that is true.
 func excuses() map[string]func(*randomRun) bool {
 	return map[string]func(*randomRun) bool{
 		`disk "[^"]*" is no longer at`:    (*randomRun).editedByHand,
@@ -190,7 +187,7 @@ func excuses() map[string]func(*randomRun) bool {
 	}
 }
 
-// says is all that the Machine says of itself in conditions.
+// says returns all messages in the Machine's conditions.
 func (k *randomRun) says() string {
 	var all []string
 	for _, t := range []xpv2.ConditionType{xpv2.TypeSynced, xpv2.TypeReady, kind.TypeUpToDate} {
@@ -232,7 +229,7 @@ func (k *randomRun) isGivenUp() bool {
 	return given
 }
 
-// isPulled reports whether the spec names a disk as it was before somebody took it out: it says no size to make another of.
+// isPulled reports whether the spec names a disk as it was before an administrator removed it. Without a size, no other disk can be created.
 func (k *randomRun) isPulled() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	config := effective(g)
@@ -243,8 +240,8 @@ func (k *randomRun) isPulled() bool {
 
 func (k *randomRun) editedByHand() bool { return k.subjectOf().edited }
 
-// cameTooLate reports whether a VM was created by a call that arrived long after the provider gave it up, when the Machine was gone: nobody could know of
-// the VM then.
+// cameTooLate reports whether a VM was created by a call that arrived long after the provider gave it up, when the Machine no longer existed. The
+// provider could not know of the VM then.
 func (k *randomRun) cameTooLate(vmid int) bool {
 	if slices.ContainsFunc(k.subjects, func(l *subject) bool { return !l.gone && meta.GetExternalName(l.m) == strconv.Itoa(vmid) }) {
 		return false
@@ -259,7 +256,7 @@ func (k *randomRun) cameTooLate(vmid int) bool {
 	return last > time.Minute
 }
 
-// isDiskless reports whether no disk that is attached is in the VM's boot order.
+// isDiskless reports whether no attached disk is in the VM's boot order.
 func (k *randomRun) isDiskless() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	config := effective(g)
@@ -275,7 +272,7 @@ func (k *randomRun) isProtected() bool {
 	return meta.WasDeleted(k.m) && (ptr.Deref(k.m.Parameters().Protection, false) || g.Config["protection"] == "1")
 }
 
-// isTied reports whether the VM has a medium that only its node has, or a snapshot with that or a disk there, and is to go to another node.
+// isTied reports whether the VM should move to another node although it has a medium that only its node has, or a snapshot with such a medium or disk.
 func (k *randomRun) isTied() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	local := func(value string) bool { return strings.HasPrefix(value, "local:iso/") }
@@ -290,8 +287,7 @@ func (k *randomRun) isTied() bool {
 	return ptr.Deref(k.m.Parameters().Node, g.Node) != g.Node && slices.ContainsFunc(values, local)
 }
 
-// waitsForStart reports whether all that is left to do is about disks that wait for the next
-// start themselves.
+// waitsForStart reports whether all pending changes are about disks that wait for the next start.
 func (k *randomRun) waitsForStart() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	left := k.m.Observation().Difference
@@ -301,13 +297,13 @@ func (k *randomRun) waitsForStart() bool {
 	})
 }
 
-// isSuspended reports whether the VM is suspended, and is to change or to get the disk of a Volume, which its lock does not let it.
+// isSuspended reports whether the VM is suspended, and its lock prevents a pending change or the attachment of a Volume's disk.
 func (k *randomRun) isSuspended() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	return g.Config["lock"] == "suspended" && (len(k.m.Observation().Difference) > 0 || k.waitsForLock())
 }
 
-// changesDevice reports whether an entry names another device than it is: one keeps its device.
+// changesDevice reports whether an entry names a device other than its own, which it cannot change.
 func (k *randomRun) changesDevice() bool {
 	return slices.ContainsFunc(k.m.Parameters().Disks, func(d v1alpha1.MachineDisk) bool {
 		has := k.device(d.Name)
@@ -315,7 +311,7 @@ func (k *randomRun) changesDevice() bool {
 	})
 }
 
-// lacksVolume reports whether the spec names a volume that is gone, as after the VM was destroyed: none is made without it.
+// lacksVolume reports whether the spec names a volume that no longer exists, such as after the VM was destroyed: the VM is not created without it.
 func (k *randomRun) lacksVolume() bool {
 	return slices.ContainsFunc(k.m.Parameters().Disks, func(d v1alpha1.MachineDisk) bool {
 		storage, name, _ := strings.Cut(ptr.Deref(d.Volume, ""), ":")
@@ -337,8 +333,8 @@ func (k *randomRun) lacksImageDisk() bool {
 	})
 }
 
-// namesVolume reports whether the spec names a volume of the VM that is unused, or that it lists as a Volume too: another entry has come back
-// with it, or lists it as a Volume.
+// namesVolume reports whether the spec names a volume of the VM that is unused, or that it also lists as a Volume: another entry has been restored with
+// it, or lists it as a Volume.
 func (k *randomRun) namesVolume() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	return slices.ContainsFunc(k.m.Parameters().Disks, func(d v1alpha1.MachineDisk) bool {
@@ -353,7 +349,7 @@ func (k *randomRun) namesVolume() bool {
 	})
 }
 
-// movesSnapshotted reports whether a disk is to move that a snapshot has: Proxmox VE keeps it where it is.
+// movesSnapshotted reports whether a disk in a snapshot should move: Proxmox VE keeps it where it is.
 func (k *randomRun) movesSnapshotted() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	for _, d := range k.m.Parameters().Disks {
@@ -368,14 +364,14 @@ func (k *randomRun) movesSnapshotted() bool {
 	return false
 }
 
-// isUnassigned reports whether the spec has an entry that is no device yet.
+// isUnassigned reports whether the spec has an entry without a device.
 func (k *randomRun) isUnassigned() bool {
 	p := k.m.Parameters()
 	return slices.ContainsFunc(p.Disks, func(d v1alpha1.MachineDisk) bool { return k.device(d.Name) == "" }) ||
 		slices.ContainsFunc(p.Networks, func(n v1alpha1.MachineNetwork) bool { return k.device(n.Name) == "" })
 }
 
-// shrinks reports whether the spec wants a disk smaller than it is, or will be: as that of the template.
+// shrinks reports whether the spec has a disk with a smaller size than it has or will have, such as that of the template.
 func (k *randomRun) shrinks() bool {
 	g, there := k.pve.Guest(k.vmid())
 	if template := k.m.Parameters().Template; !there && template != nil {
@@ -388,7 +384,7 @@ func (k *randomRun) shrinks() bool {
 	for _, d := range k.m.Parameters().Disks {
 		value := effective(g)[k.deviceOr(d.Name)]
 		if !there {
-			value = g.Config["scsi0"] // Its place is not yet given out.
+			value = g.Config["scsi0"] // Its device is not assigned yet.
 		}
 		var has, want float64
 		var unit string
@@ -405,7 +401,7 @@ func (k *randomRun) shrinks() bool {
 	return false
 }
 
-// deviceOr is the device of a disk, or the one that the Machine says that it would be if the spec could be carried out.
+// deviceOr returns the device of a disk, or the one that it would get according to the Machine if the spec could be applied.
 func (k *randomRun) deviceOr(name string) string {
 	if device := k.device(name); device != "" {
 		return device
@@ -417,7 +413,7 @@ func (k *randomRun) deviceOr(name string) string {
 	return m[1]
 }
 
-// device that a disk, drive or network of the spec is, as the Machine says.
+// device returns the device of a disk, drive or network of the spec according to the Machine.
 func (k *randomRun) device(name string) string {
 	devices, err := qemu.ParseDevices(k.m.GetAnnotations()[object.AnnotationDevices])
 	if err != nil {
@@ -431,7 +427,7 @@ func (k *randomRun) device(name string) string {
 	return ""
 }
 
-// effective is the configuration with what is pending.
+// effective returns the configuration with the pending changes.
 func effective(g simulator.Guest) map[string]string {
 	config := maps.Clone(g.Config)
 	maps.Copy(config, g.Pending)
@@ -446,8 +442,7 @@ var (
 	reDisk = regexp.MustCompile(`^[a-z-]+:(\d+/)?(vm|base)-\d+-disk-`)
 )
 
-// watch what the provider has written since the last time: never to a VM that is no
-// Machine's.
+// watch checks what the provider has written since the last time: never to a VM that is not a Machine's.
 func (k *randomRun) watch() {
 	k.t.Helper()
 	requests := k.pve.Requests()
@@ -464,7 +459,7 @@ func (k *randomRun) watch() {
 	k.seen = len(requests)
 }
 
-// count the disks of the VM: none may be lost that nobody asked to lose.
+// count counts the disks of the VM: none may be lost whose removal was not requested.
 func (k *randomRun) count(l *subject) {
 	k.t.Helper()
 	g, ok := k.guest()
@@ -485,7 +480,8 @@ func (k *randomRun) count(l *subject) {
 	}
 }
 
-// disks of a VM that its configuration names and that are there: high availability leaves those of a node behind that it takes the VM from.
+// disks returns the number of disks that the configuration of a VM names and that exist: high availability leaves local disks behind on the node that
+// it takes the VM from.
 func (k *randomRun) disks(g simulator.Guest) int {
 	found := map[string]bool{}
 	for _, config := range []map[string]string{g.Config, g.Pending} {
@@ -506,7 +502,7 @@ func (k *randomRun) disks(g simulator.Guest) int {
 	return n
 }
 
-// check what is there when all is at rest.
+// check checks the result when all is at rest.
 func (k *randomRun) check() {
 	k.t.Helper()
 	k.restsQuietly()
@@ -524,7 +520,7 @@ func (k *randomRun) check() {
 		if !ok && (k.lacksVolume() || k.lacksImageDisk() || k.shrinks() || k.waitsForOther() || k.isPinned() || k.isUnassigned()) {
 			mine = append(mine, k.images())
 			if made, there := k.pve.Guest(k.vmid()); there && !k.isTheirs() {
-				mine = append(mine, made) // It has its UUID when the spec can be carried out.
+				mine = append(mine, made) // It gets its UUID when the spec can be applied.
 			}
 			continue
 		}
@@ -537,7 +533,7 @@ func (k *randomRun) check() {
 		k.identity(k.t, g)
 		k.describes(g)
 		if !k.tidy() {
-			mine = append(mine, k.images()) // One may be made that is put into its drive when the spec can be carried out.
+			mine = append(mine, k.images()) // An image may exist that is inserted into its drive when the spec can be applied.
 			continue
 		}
 		k.fulfils(g)
@@ -548,7 +544,7 @@ func (k *randomRun) check() {
 	k.ends(append(mine, k.stubs()...)...)
 }
 
-// allowResets lets the VMs of others be off whose node has taken the power from itself, as one does that HA uses and that has no quorum.
+// allowResets allows the VMs of others to be off if their node has reset itself, as a node does that HA uses and that has no quorum.
 func (k *randomRun) allowResets() {
 	k.pve.Edit(func(s *simulator.State) {
 		for id, g := range k.before.Guests {
@@ -561,7 +557,7 @@ func (k *randomRun) allowResets() {
 	})
 }
 
-// images of a Machine whose VM has not all of them, as if a VM had them: they go with the Machine.
+// images returns a guest with the images of a Machine whose VM does not have all of them. They are deleted with the Machine.
 func (k *randomRun) images() simulator.Guest {
 	g := simulator.Guest{Config: map[string]string{}}
 	for i, image := range strings.Fields(k.m.GetAnnotations()[object.AnnotationImages]) {
@@ -572,7 +568,7 @@ func (k *randomRun) images() simulator.Guest {
 	return g
 }
 
-// ends with what is theirs as it was, with nothing left, and with no secret told.
+// ends checks that the guests of others are unchanged, that nothing is left, and that no secret was disclosed.
 func (k *randomRun) ends(mine ...simulator.Guest) {
 	k.t.Helper()
 	for id := range k.holdings().Guests {
@@ -596,7 +592,7 @@ func (k *randomRun) ends(mine ...simulator.Guest) {
 	}
 }
 
-// restsQuietly checks that nothing is written any more.
+// restsQuietly checks that nothing more is written.
 func (k *randomRun) restsQuietly() {
 	k.t.Helper()
 	before := len(k.writes())
@@ -609,7 +605,7 @@ func (k *randomRun) restsQuietly() {
 	}
 }
 
-// A view is what the status tells of a VM.
+// A view is what the status shows of a VM.
 type view struct {
 	Node  string
 	On    bool
@@ -617,7 +613,7 @@ type view struct {
 	NICs  map[string]bool
 }
 
-// viewOf a VM is what the status is to tell of it.
+// viewOf returns what the status should show of a VM.
 func viewOf(g simulator.Guest) view {
 	v := view{Node: g.Node, On: g.Power != simulator.Stopped, Disks: map[string]string{}, NICs: map[string]bool{}}
 	for option, value := range g.Config {
@@ -633,7 +629,7 @@ func viewOf(g simulator.Guest) view {
 	return v
 }
 
-// view is what the status of the Machine tells.
+// view returns what the status of the Machine shows.
 func (k *randomRun) view() view {
 	o := k.m.Observation()
 	v := view{Node: o.Node, On: o.Phase == v1alpha1.MachineRunning, Disks: map[string]string{}, NICs: map[string]bool{}}
@@ -646,7 +642,7 @@ func (k *randomRun) view() view {
 	return v
 }
 
-// describes checks that the status is true to the VM.
+// describes checks that the status matches the VM.
 func (k *randomRun) describes(g simulator.Guest) {
 	k.t.Helper()
 	if diff := cmp.Diff(viewOf(g), k.view(), cmpopts.EquateEmpty()); diff != "" {
@@ -654,7 +650,7 @@ func (k *randomRun) describes(g simulator.Guest) {
 	}
 }
 
-// fulfils checks that the VM is what the spec asks for.
+// fulfils checks that the VM matches the spec.
 func (k *randomRun) fulfils(g simulator.Guest) {
 	k.t.Helper()
 	p, config := k.m.Parameters(), effective(g)
@@ -682,7 +678,7 @@ func (k *randomRun) fulfils(g simulator.Guest) {
 	}
 }
 
-// optionsOf a VM that a spec asks for, and what they are.
+// optionsOf returns the options that a spec requests for a VM, and their values.
 func optionsOf(p *v1alpha1.MachineParameters, config map[string]string) (want, got map[string]any) {
 	want, got = map[string]any{}, map[string]any{}
 	if p.CPU != nil {
@@ -706,7 +702,7 @@ func optionsOf(p *v1alpha1.MachineParameters, config map[string]string) (want, g
 	return want, got
 }
 
-// leave ends the run: all Machines are deleted, and nothing is left of them.
+// leave ends the run: it deletes all Machines, and checks that nothing is left of them.
 func (k *randomRun) leave() {
 	k.t.Helper()
 	k.trace = append(k.trace, k.clock.Now().Format("15:04:05")+" all Machines are deleted")
@@ -732,8 +728,8 @@ func (k *randomRun) leave() {
 	k.t.Fatalf("Machines never go\n%s", k)
 }
 
-// leftBehind are disks of the VM on the storage of a node that high availability has taken it from. Proxmox VE destroys the VM where it
-// is, and does not reach them.
+// leftBehind allows disks of the VM to remain on the storage of a node that high availability has taken the VM from. Proxmox VE destroys the VM on its
+// present node, and does not reach those disks.
 func (k *randomRun) leftBehind(g simulator.Guest) {
 	all, node := k.holdings().Volumes, g.Node
 	for key, v := range all {

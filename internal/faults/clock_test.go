@@ -21,8 +21,7 @@ import (
 	"time"
 )
 
-// A clock is what the provider and PVE both go by. It stands still until it is
-// advanced, so that hours pass in a moment.
+// A clock is the clock of both the provider and PVE. It stands still until it is advanced, so that hours pass in a moment.
 type clock struct {
 	mu      sync.Mutex
 	now     time.Time
@@ -36,7 +35,7 @@ type waiter struct {
 
 func newClock() *clock { return &clock{now: time.Now()} }
 
-// Now is the time of the clock.
+// Now returns the time of the clock.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +55,7 @@ func (c *clock) After(d time.Duration) <-chan time.Time {
 	return w.rang
 }
 
-// advance lets time pass, and wakes who waited for it.
+// advance lets time pass, and wakes those that wait for it.
 func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

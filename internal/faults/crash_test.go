@@ -14,10 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package faults lets everything fail that can: the provider is killed at each of its
-// steps, and Proxmox VE fails at each of its calls. In the end there is what the
-// Machine asks for, once, or a clear reason why not, and what is somebody else's
-// is as it was.
+// Package faults tests failures: the provider is killed at each of its steps, and Proxmox VE fails at each of its calls. In the end, the VM of the
+// Machine exists once, as requested, or there is a clear reason why not. Objects of others are unchanged.
 package faults
 
 import (
@@ -32,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// What all worlds share, since to make it takes longer than a run.
+// Shared by all environments, since creating it takes longer than a run.
 //
 //nolint:gochecknoglobals // Set once by TestMain.
 var (
@@ -40,7 +38,7 @@ var (
 	scheme       *runtime.Scheme
 )
 
-// Which part is run: everything, many deaths and faults, or a few of each.
+// The part to run: everything, many crashes and faults, or a few of each.
 //
 //nolint:gochecknoglobals // Constants.
 var (
@@ -65,8 +63,7 @@ func share() error {
 	return err
 }
 
-// TestCrashes has the provider killed at each step of a Machine's life: after each
-// call of PVE's API, and before and after each write to the API server.
+// TestCrashes kills the provider at each step of a Machine's life: after each call of PVE's API, and before and after each write to the API server.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	for name, s := range scenarios() {
@@ -87,14 +84,14 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// The largest number of deaths in one scenario, of FAULTS=many and without FAULTS. The longest scenarios have 600 steps.
+// The largest number of crashes in one scenario, with FAULTS=many and without FAULTS. The longest scenarios have 600 steps.
 const (
 	manyDeaths = 40
 	fewDeaths  = 5
 )
 
-// deathsOf returns the steps at which the provider is killed, counted from 1. A sample leaves out reads that follow a read, since nothing has
-// changed in between.
+// deathsOf returns the steps at which the provider is killed, counted from 1. A sample leaves out reads that follow a read, since nothing has changed
+// between them.
 func deathsOf(steps []sideEffect) []int {
 	most := fewDeaths
 	switch {
@@ -117,7 +114,7 @@ func deathsOf(steps []sideEffect) []int {
 	return tried
 }
 
-// live runs a scenario from the creation of its Machine to its deletion. It returns the side effects of the provider that ran last.
+// live runs a scenario from the creation of its Machine to its deletion. It returns the side effects of the last provider process.
 func live(t *testing.T, w *env, s scenario) []sideEffect {
 	t.Helper()
 	w.until(t, "the Machine is ready", func() bool { return w.allSettled(t) })

@@ -34,19 +34,18 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A roleCase is a life in which privileges may be missing.
+// A roleCase is a life cycle in which privileges may be missing.
 type roleCase struct {
 	scenario
 
-	// features whose privileges it needs, beside those of Machines.
+	// features whose privileges it needs, in addition to those for Machines.
 	features []proxmox.Feature
 
-	// rights that it needs beside these, by path.
+	// rights that it needs in addition, by path.
 	rights map[string][]string
 }
 
-// roleCases are those of the scenarios that make a difference to what is permitted, and
-// some that PVE asks further privileges for.
+// roleCases returns the scenarios that need different privileges, and some that PVE requires further privileges for.
 func roleCases() map[string]roleCase {
 	s := scenarios()
 	return map[string]roleCase{
@@ -71,7 +70,7 @@ func roleCases() map[string]roleCase {
 	}
 }
 
-// options of all sorts that are changed.
+// options returns a scenario that changes options of all sorts.
 func options() scenario {
 	return scenario{
 		reason: "Options of all sorts change.",
@@ -95,7 +94,7 @@ func options() scenario {
 	}
 }
 
-// pool that a VM changes.
+// pool returns a scenario in which a VM changes its pool.
 func pool() scenario {
 	return scenario{
 		reason: "A VM is made in a pool, goes to another one and leaves that.",
@@ -110,7 +109,7 @@ func pool() scenario {
 	}
 }
 
-// updated are the releases of PVE with their last updates.
+// updated returns the releases of PVE with their latest updates.
 func updated() map[string]proxmox.Version {
 	return map[string]proxmox.Version{"8.4": {Version: "8.4.21"}, "9.2": {Version: "9.2.11"}}
 }
@@ -119,11 +118,11 @@ func updated() map[string]proxmox.Version {
 type right struct {
 	path, privilege string
 
-	// narrow is true if it is missing on parts only: it is granted on the path.
+	// narrow is true if it is missing only on some parts: it is granted on the path.
 	narrow bool
 }
 
-// parts returns the parts of the cluster that the runs are about, by the paths above them.
+// parts returns the parts of the cluster that the runs use, by the paths above them.
 func parts() map[string][]string {
 	return map[string][]string{
 		"/vms":     {"/vms/10000"},
@@ -134,7 +133,7 @@ func parts() map[string][]string {
 	}
 }
 
-// needed are the rights of a life, by path.
+// needed returns the rights that a life cycle needs, by path.
 func (l roleCase) needed(version string) map[string][]string {
 	needed := proxmox.Needed(updated()[version], append(l.features, proxmox.FeatureMachines)...)
 	for path, names := range l.rights {
@@ -143,7 +142,7 @@ func (l roleCase) needed(version string) map[string][]string {
 	return needed
 }
 
-// grant exactly these privileges.
+// grant grants exactly these privileges.
 func (w *env) grant(needed map[string][]string, lacks right) {
 	w.pve.Edit(func(s *simulator.State) {
 		s.ACL = nil
@@ -165,7 +164,7 @@ func (w *env) grant(needed map[string][]string, lacks right) {
 	})
 }
 
-// give privileges on a path and below it, in place of what is given above.
+// give grants privileges on a path and below it, replacing those granted above it.
 func give(s *simulator.State, path string, names []string) {
 	role := &simulator.Role{Privileges: map[string]bool{}}
 	for _, p := range names {
@@ -175,8 +174,8 @@ func give(s *simulator.State, path string, names []string) {
 	s.ACL = append(s.ACL, simulator.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: "Least" + path, Propagate: true})
 }
 
-// TestDenied runs parts of the life cycle of a Machine in each of which one privilege is missing: the
-// Machine says which, nothing is half done, and it goes on when that is granted.
+// TestDenied runs parts of the life cycle of a Machine, each without one privilege: the Machine names the privilege, nothing is half done, and the life
+// cycle continues when the privilege is granted.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -198,7 +197,7 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// rights of which one is missing at a time.
+// rights returns the rights of which one is missing at a time.
 func rights(needed map[string][]string) []right {
 	var all []right
 	for _, path := range slices.Sorted(maps.Keys(needed)) {
@@ -212,7 +211,7 @@ func rights(needed map[string][]string) []right {
 	return all
 }
 
-// String is the right as the name of a test.
+// String returns the right as the name of a test.
 func (r right) String() string {
 	on := "on"
 	if r.narrow {
@@ -221,7 +220,7 @@ func (r right) String() string {
 	return fmt.Sprintf("%s %s %s", r.privilege, on, strings.ReplaceAll(r.path, "/", ":"))
 }
 
-// thinned is which part of all that may be missing is: each of so many.
+// thinned returns n, if every n-th of the rights that may be missing is tested.
 func thinned() int {
 	switch {
 	case all:
@@ -232,7 +231,7 @@ func thinned() int {
 	return 61
 }
 
-// without a right, a life goes on in each part when that is granted.
+// without runs a life cycle without a right. It continues in each part when the right is granted.
 func (l roleCase) without(t *testing.T, needed map[string][]string, r right) {
 	t.Helper()
 	w := newEnv(t, l.scenario, 0)
@@ -248,7 +247,7 @@ func (l roleCase) without(t *testing.T, needed map[string][]string, r right) {
 	for _, p := range whole {
 		w.grant(needed, r)
 		if r.narrow && r.path == "/vms" && p.name == "create" {
-			w.grant(needed, right{}) // Nothing is granted or not on a VM that is not there.
+			w.grant(needed, right{}) // On a VM that does not exist, a privilege makes no difference.
 		}
 		w.lives(t, p, needed, r)
 		if t.Failed() {
@@ -258,7 +257,7 @@ func (l roleCase) without(t *testing.T, needed map[string][]string, r right) {
 	w.untouched(t, l.scenario)
 }
 
-// A part of a life.
+// A part is a part of a life cycle.
 type part struct {
 	name  string
 	begin func()
@@ -271,7 +270,7 @@ const (
 	maxTries = 12
 	goesOn   = 12 * time.Minute
 
-	// volumesPoll is how often a Volume is looked at that waits.
+	// volumesPoll is the interval at which a waiting Volume is reconciled.
 	volumesPoll = 5 * time.Second
 )
 
@@ -294,14 +293,14 @@ func (w *env) lives(t *testing.T, p part, needed map[string][]string, r right) {
 	w.denied(t, p, r, before)
 	tries := maxTries
 	if len(w.volumes) > 0 {
-		tries += int(waitsFor / volumesPoll) // Each look is at the Machine and its Volumes.
+		tries += int(waitsFor / volumesPoll) // Each reconcile is of the Machine and its Volumes.
 	}
 	if all := w.writes()[writes:]; len(all) > tries {
 		t.Errorf("%s: %d writes without %s:\n%s", p.name, len(all), r, w)
 	}
 	w.grant(needed, right{})
 	w.process.end()
-	w.process = nil // Whether there is a place is looked at by the wall clock only.
+	w.process = nil // The queue of Machines without a node retries only by the wall clock.
 	granted := w.clock.Now()
 	w.until(t, p.name+" goes on", p.done)
 	if took := w.clock.Now().Sub(granted); took > goesOn {
@@ -309,7 +308,7 @@ func (w *env) lives(t *testing.T, p part, needed map[string][]string, r right) {
 	}
 }
 
-// victim is the Machine's VM, if it has one.
+// victim returns the Machine's VM, if it has one.
 func (w *env) victim() simulator.Guest {
 	if v := w.m.Observation().VMID; v != nil {
 		return w.holdings().Guests[int(*v)]
@@ -317,8 +316,7 @@ func (w *env) victim() simulator.Guest {
 	return simulator.Guest{}
 }
 
-// denied checks what there is while a right is missing: the Machine says which, its VM is
-// as it was before, and there is none if it is yet to be made.
+// denied checks the state while a right is missing: the Machine names it, and its VM is unchanged, or does not exist if it was not created before.
 func (w *env) denied(t *testing.T, p part, r right, before simulator.Guest) {
 	t.Helper()
 	names := func(s string) bool { return strings.Contains(s, r.privilege) && strings.Contains(s, r.path) }
@@ -330,7 +328,7 @@ func (w *env) denied(t *testing.T, p part, r right, before simulator.Guest) {
 		w.untouched(t, scenario{}, w.ours(t)...)
 		return
 	}
-	if now := w.victim(); now.Power != before.Power && (len(w.volumes) == 0 || !meta.WasDeleted(w.m)) { // It is shut down before its Volumes go.
+	if now := w.victim(); now.Power != before.Power && (len(w.volumes) == 0 || !meta.WasDeleted(w.m)) { // It is shut down before its Volumes are deleted.
 		t.Errorf("%s: VM %d was %s, and is %s without %s\n%s", p.name, before.VMID, before.Power, now.Power, r, w)
 	}
 }

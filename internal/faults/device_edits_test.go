@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// deviceEdits change the lists of what a VM is given of its node, and of its drives.
+// deviceEdits returns edits of the lists of a VM's devices of its node, and of its drives.
 func deviceEdits() map[string]step {
 	return map[string]step{
 		"cdrom": edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
@@ -42,8 +42,8 @@ func deviceEdits() map[string]step {
 	}
 }
 
-// varied is a list that is left out or emptied, with an entry less, with one of another name, or with one that is new, is
-// another one by its name, or comes back. Names are few, so that they do.
+// varied returns a list that is unset or empty, has one entry less, one with another name, or one that is new, has changed, or was there before. There
+// are few names, so that entries recur.
 func varied[T any](list []T, r *rand.Rand, entry func(*rand.Rand) T, name func(*T) *string) []T {
 	list = slices.Clone(list)
 	fresh, called := entry(r), oneOf(r, "one", "two", "three")
@@ -98,7 +98,7 @@ func randomShare(r *rand.Rand) v1alpha1.MachineVirtioFS {
 	return v1alpha1.MachineVirtioFS{Mapping: oneOf(r, "data", "home"), Cache: oneOf(r, nil, new("always"), new("never")), RemovalPolicy: randomRemoval(r)}
 }
 
-// withMappings has devices and directories of the nodes that VMs may use, beside what is done before.
+// withMappings adds devices and directories of the nodes that VMs may use, after another preparation.
 func withMappings(before func(*simulator.State)) func(*simulator.State) {
 	return func(s *simulator.State) {
 		if before != nil {

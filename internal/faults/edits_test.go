@@ -37,11 +37,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A step does something to a Machine that there is, to its VM, or to the cluster, and
-// says what.
+// A step does something to a Machine, to its VM or to the cluster, and returns a description.
 type step func(*randomRun, *subject, *rand.Rand) string
 
-// steps are all operations that a random run may consist of.
+// steps returns all operations of random runs.
 func steps() map[string]step {
 	all := map[string]step{}
 	for _, some := range []map[string]step{edits(), deviceEdits(), volumeEdits(), manualEdits(), troubles()} {
@@ -52,7 +51,7 @@ func steps() map[string]step {
 
 func sorted(all map[string]step) []string { return slices.Sorted(maps.Keys(all)) }
 
-// edits are what the users of a Machine do to it.
+// edits returns the edits that users make to a Machine.
 func edits() map[string]step {
 	return map[string]step{
 		"cpu": edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
@@ -145,7 +144,7 @@ func edits() map[string]step {
 	}
 }
 
-// edit is a step that changes the spec, in such a way that the API server takes it.
+// edit returns a step that changes the spec in a way that the API server accepts.
 func edit(change func(*v1alpha1.MachineParameters, *rand.Rand)) step {
 	return func(k *randomRun, _ *subject, r *rand.Rand) string {
 		if !k.exists(k.t) {
@@ -161,7 +160,7 @@ func edit(change func(*v1alpha1.MachineParameters, *rand.Rand)) step {
 	}
 }
 
-// agree makes fields that exclude each other agree.
+// agree resolves conflicts between fields that exclude each other.
 func agree(p *v1alpha1.MachineParameters) {
 	if p.HighAvailability != nil && ptr.Deref(p.HighAvailability.Enabled, true) && ptr.Deref(p.PowerState, "") == v1alpha1.PowerStateSuspended {
 		p.PowerState = nil
@@ -186,7 +185,7 @@ func addDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
 	p.Disks = []v1alpha1.MachineDisk{{Name: "root", Device: new("scsi0")}, d}
 }
 
-// anyDisk of the list; nil if that is empty.
+// anyDisk returns a random disk of the list, or nil if the list is empty.
 func anyDisk(p *v1alpha1.MachineParameters, r *rand.Rand) *v1alpha1.MachineDisk {
 	if len(p.Disks) == 0 {
 		return nil
@@ -214,7 +213,7 @@ func setRemoval(p *v1alpha1.MachineParameters, r *rand.Rand) {
 	}
 }
 
-// dropDisk takes a disk off the list.
+// dropDisk removes a disk from the list.
 func dropDisk(k *randomRun, l *subject, r *rand.Rand) string {
 	return edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		i := r.IntN(max(1, len(p.Disks)))
@@ -235,7 +234,7 @@ func (l *subject) takeOff(d v1alpha1.MachineDisk) {
 	}
 }
 
-// unplug the last network.
+// unplug removes the last network.
 func unplug(k *randomRun, l *subject, r *rand.Rand) string {
 	return edit(func(p *v1alpha1.MachineParameters, _ *rand.Rand) {
 		if last := len(p.Networks) - 1; last >= 0 {
@@ -245,7 +244,7 @@ func unplug(k *randomRun, l *subject, r *rand.Rand) string {
 	})(k, l, r)
 }
 
-// leaveOut a list: what it has had may come back.
+// leaveOut unsets a list. Its former entries may be restored later.
 func leaveOut(k *randomRun, l *subject, r *rand.Rand) string {
 	return edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		if oneOf(r, true, false) {
@@ -259,7 +258,7 @@ func leaveOut(k *randomRun, l *subject, r *rand.Rand) string {
 	})(k, l, r)
 }
 
-// takeAllOff their list.
+// takeAllOff removes all entries of a list.
 func takeAllOff(k *randomRun, l *subject, r *rand.Rand) string {
 	return edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		if oneOf(r, true, false) {
@@ -273,7 +272,7 @@ func takeAllOff(k *randomRun, l *subject, r *rand.Rand) string {
 	})(k, l, r)
 }
 
-// putBack an entry that was taken off its list.
+// putBack restores an entry that was removed from its list.
 func putBack(k *randomRun, l *subject, r *rand.Rand) string {
 	return edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		if n := len(l.disksOff); n > 0 && (len(l.networksOff) == 0 || oneOf(r, true, false)) {
@@ -292,7 +291,7 @@ func putBack(k *randomRun, l *subject, r *rand.Rand) string {
 	})(k, l, r)
 }
 
-// renameDisk gives a disk another name, where its device is declared or an image has filled it.
+// renameDisk gives a disk another name, if its device is declared or an image has filled it.
 func renameDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
 	if d := anyDisk(p, r); d != nil && (d.Device != nil || d.Name == qemu.ImageDisk(p)) {
 		d.Name = fmt.Sprintf("other%d", r.IntN(1e6))
@@ -305,7 +304,7 @@ func renameNetwork(p *v1alpha1.MachineParameters, r *rand.Rand) {
 	}
 }
 
-// reattach a disk of the VM's that is not used.
+// reattach attaches an unused disk of the VM.
 func reattach(k *randomRun, l *subject, r *rand.Rand) string {
 	g, ok := k.guest()
 	if !ok {
@@ -345,7 +344,7 @@ func changeNetwork(p *v1alpha1.MachineParameters, r *rand.Rand) {
 	n.Firewall, n.LinkDown = oneOf(r, nil, new(true)), oneOf(r, nil, new(true), new(false))
 }
 
-// changeDisk has a disk declare other options, or none of them.
+// changeDisk changes the declared options of a disk, or removes them.
 func changeDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
 	d := anyDisk(p, r)
 	if d == nil {
@@ -380,7 +379,7 @@ func setCloudInit(p *v1alpha1.MachineParameters, r *rand.Rand) {
 	}
 }
 
-// userData are secrets that guests are given.
+// userData returns a Secret with data for guests.
 func userData() client.Object {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "userdata"},

@@ -60,7 +60,7 @@ type env struct {
 	pve   *simulator.Server
 	m     *namespaced.Machine
 
-	// second Machine, and the Volumes; nil and none in most scenarios.
+	// second is the second Machine; nil in most scenarios, which also have no Volumes.
 	second  *namespaced.Machine
 	volumes map[string]*namespaced.Volume
 
@@ -69,27 +69,26 @@ type env struct {
 	fatal   int
 	deaths  int
 	last    error
-	again   int // How often somebody has asked again for what had failed.
+	again   int // How often failed operations were requested again.
 
-	// paced waits for the background reads after each step, so that a run sends the same calls each time.
+	// paced waits for the background reads after each step, so that each run sends the same calls.
 	paced     bool
 	meanwhile func(*testing.T, *env)
-	told      []string // What the Machine has said of failures.
+	told      []string // What the Machine has reported about failures.
 	journal   *journal
 
-	// before are the guests and volumes that were there first: all somebody
-	// else's, until one is adopted.
+	// before are the guests and volumes that existed first. All belong to others, until one is adopted.
 	before holdings
 }
 
-// holdings are what a PVE cluster has.
+// holdings are the objects of a PVE cluster.
 type holdings struct {
 	Guests  map[int]simulator.Guest
 	Volumes map[simulator.VolumeKey]simulator.Volume
 	Pools   map[string]simulator.Pool
 	HA      map[string]simulator.HAResource
 
-	// Jobs are those of replication, by what they replicate where.
+	// Jobs are replication jobs, by their guest and target.
 	Jobs map[string]string
 }
 
@@ -150,13 +149,12 @@ func newEnv(t *testing.T, s scenario, fatal int) *env {
 		if living.process != nil {
 			living.process.end()
 		}
-		living = nil // A test keeps what it has called until its parents end, too.
+		living = nil // A test keeps what it has called until its parents end.
 	})
 	return w
 }
 
-// tracker of objects that does not track who manages their fields, which takes
-// longer than all else that the client does.
+// tracker returns a tracker of objects that does not track who manages their fields, which takes longer than everything else that the client does.
 func tracker() clienttesting.ObjectTracker {
 	return clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())
 }
@@ -174,7 +172,7 @@ func (w *env) configuration() []client.Object {
 	}
 }
 
-// settings of a provider that may use all of the cluster.
+// settings returns a configuration for a provider that may use the whole cluster.
 func (w *env) settings() v1alpha1.ProviderConfigSpec {
 	return v1alpha1.ProviderConfigSpec{
 		Endpoints: []string{w.pve.URL()},
@@ -187,7 +185,7 @@ func (w *env) settings() v1alpha1.ProviderConfigSpec {
 	}
 }
 
-// redirect the provider to the door of the outage.
+// redirect redirects the provider to the gate of the outage.
 func (w *env) redirect(t *testing.T) {
 	t.Helper()
 	pc := &namespaced.ProviderConfig{}
@@ -200,7 +198,7 @@ func (w *env) redirect(t *testing.T) {
 	}
 }
 
-// alive is the provider: a new one if the last was killed.
+// alive returns the provider process. It starts a new one if the last one was killed.
 func (w *env) alive(t *testing.T) *process {
 	t.Helper()
 	if w.process == nil {
@@ -209,7 +207,7 @@ func (w *env) alive(t *testing.T) *process {
 	return w.process
 }
 
-// reconcile the Machine once, by a provider that is alive.
+// reconcile reconciles the Machine once, with a provider that is alive.
 func (w *env) reconcile(t *testing.T) (reconcile.Result, error) {
 	t.Helper()
 	return w.reconcileOne(t, ofMachines, w.m)
@@ -232,13 +230,13 @@ func (w *env) reconcileOne(t *testing.T, by int, o client.Object) (reconcile.Res
 	return result, err
 }
 
-// Limits of what a run may take: by the clock of the run, and in reconciles.
+// Limits of a run: by the clock of the run, and in reconciles.
 const (
 	maxRun    = 6 * time.Hour
 	maxRounds = 1500
 )
 
-// until something holds, the provider reconciles and time passes.
+// until reconciles and lets time pass until a condition holds.
 func (w *env) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	end := w.clock.Now().Add(maxRun)
@@ -279,8 +277,7 @@ func (w *env) until(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("never happened: %s\n%s", what, w)
 }
 
-// backUp completes the Backups that the provider has made, as their controller does. They are to be of a VM that is off, and has not
-// been put back yet.
+// backUp completes the Backups that the provider has created, like their controller. Their VM must be off and not restored yet.
 func (w *env) backUp(t *testing.T) {
 	t.Helper()
 	all := &namespaced.BackupList{}
@@ -302,12 +299,10 @@ func (w *env) backUp(t *testing.T) {
 	}
 }
 
-// creationGrace is how long crossplane-runtime waits, by the wall clock, for what
-// was just created to be seen.
+// creationGrace is how long crossplane-runtime waits, by the wall clock, for a new object to be observed.
 const creationGrace = 10 * time.Second
 
-// age a Machine whose VM was created, so that the wall clock says what the clock
-// of the world does: crossplane-runtime goes by the former.
+// age adjusts a Machine whose VM was created so that it is as old by the wall clock, which crossplane-runtime uses, as by the clock of the environment.
 func (w *env) age(t *testing.T, o resource.Managed) {
 	t.Helper()
 	created := meta.GetExternalCreateSucceeded(o)
@@ -321,7 +316,7 @@ func (w *env) age(t *testing.T, o resource.Managed) {
 	}
 }
 
-// pause until the provider looks again. What PVE does in between wakes it.
+// pause lets time pass until the next reconcile. Changes in PVE end it earlier.
 func (w *env) pause(result reconcile.Result, failures int) time.Duration {
 	if len(w.running()) > 0 {
 		return time.Second
@@ -332,7 +327,7 @@ func (w *env) pause(result reconcile.Result, failures int) time.Duration {
 	return max(result.RequeueAfter, time.Second)
 }
 
-// running are the tasks that run, without those that PVE lists although they have ended with their node.
+// running returns the running tasks, without those that PVE still lists as running although they have ended with their node.
 func (w *env) running() []simulator.Task {
 	return slices.DeleteFunc(w.pve.Tasks(), func(t simulator.Task) bool { return !t.Running() || t.Lost })
 }
@@ -347,7 +342,7 @@ func (w *env) exists(t *testing.T) bool {
 	return err == nil
 }
 
-// settled reports whether the Machine is what its spec wants, and nothing goes on.
+// settled reports whether the Machine matches its spec, and nothing is in progress.
 func (w *env) settled() bool {
 	r, s := w.m.GetCondition(xpv2.TypeReady), w.m.GetCondition(xpv2.TypeSynced)
 	o := w.m.Observation()
@@ -355,7 +350,7 @@ func (w *env) settled() bool {
 		o.VMID != nil && len(o.Difference) == 0 && len(w.running()) == 0 && w.acted()
 }
 
-// acted reports whether what was to be done once has been done.
+// acted reports whether one-time actions have been done.
 func (w *env) acted() bool {
 	want, got := w.m.Parameters().PowerAction, w.m.Observation().PowerAction
 	done := want == nil || got != nil && got.Token == want.Token && got.Result != ""
@@ -367,15 +362,14 @@ func (w *env) acted() bool {
 	return done && (again == nil || made != nil && made.Token == again.Token && made.State.Final())
 }
 
-// tidy reports whether the Machine is settled, is not about to be restarted, and nothing
-// is left of images that it has had.
+// tidy reports whether the Machine is settled and not about to be restarted, and none of its former images is left.
 func (w *env) tidy() bool {
 	reason := w.m.GetCondition(conditions.TypeRestartRequired).Reason
 	restarts := reason == conditions.ReasonRestarting || reason == conditions.ReasonWaitingForGuest || reason == conditions.ReasonRestartFailed
 	return w.settled() && !restarts && w.imagesLeft() <= 1
 }
 
-// imagesLeft counts the images of cloud-init data without those that a snapshot of the VM has, which stay for as long as it does.
+// imagesLeft counts the images of cloud-init data, without those in a snapshot of the VM, which are kept as long as the snapshot.
 func (w *env) imagesLeft() int {
 	vmid, _ := strconv.Atoi(w.m.GetAnnotations()["crossplane.io/external-name"])
 	g, _ := w.pve.Guest(vmid)
@@ -402,7 +396,7 @@ func inSnapshot(g simulator.Guest, volume string) bool {
 	return false
 }
 
-// change the spec as a user does.
+// change changes the spec like a user.
 func (w *env) change(t *testing.T, change func(*v1alpha1.MachineParameters)) {
 	t.Helper()
 	w.exists(t)
@@ -413,8 +407,8 @@ func (w *env) change(t *testing.T, change func(*v1alpha1.MachineParameters)) {
 	}
 }
 
-// askAgain has somebody ask again for a restore in place that has failed and left the VM without its configuration, with another
-// token, since nobody else does.
+// askAgain requests a failed restore in place again, with another token, if it has left the VM without its configuration. Otherwise nothing would retry
+// it.
 func (w *env) askAgain(t *testing.T) bool {
 	t.Helper()
 	asked, o := w.m.Parameters().RestoreInPlace, w.m.Observation().RestoreInPlace
@@ -436,13 +430,13 @@ func (w *env) delete(t *testing.T) {
 	}
 }
 
-// quiet checks that an unchanged Machine costs no write.
+// quiet checks that an unchanged Machine causes no write.
 func (w *env) quiet(t *testing.T) {
 	t.Helper()
 	w.until(t, "the Machine is tidy", w.tidy)
 	p := w.alive(t)
 	p.immortal(true)
-	if p.isDead() { // A read in the background has killed it after its last reconcile.
+	if p.isDead() { // A background read has killed it after its last reconcile.
 		w.until(t, "the Machine is tidy once more", w.tidy)
 		p = w.alive(t)
 		p.immortal(true)
@@ -460,8 +454,7 @@ func (w *env) quiet(t *testing.T) {
 	}
 }
 
-// writes to the cluster so far, but for those that arrived long after the provider
-// gave them up.
+// writes returns the writes to the cluster so far, except those that arrived long after the provider gave them up.
 func (w *env) writes() []simulator.Request {
 	return slices.DeleteFunc(w.pve.Requests(), func(r simulator.Request) bool {
 		return r.Method == http.MethodGet || r.Duration > time.Minute
@@ -477,7 +470,7 @@ func (w *env) holdings() holdings {
 		for id, g := range s.Guests {
 			c := *g
 			c.Config, c.Pending, c.Delete = maps.Clone(g.Config), maps.Clone(g.Pending), maps.Clone(g.Delete)
-			c.Report, c.Sizes = nil, nil // What the API tells of the guest changes by itself.
+			c.Report, c.Sizes = nil, nil // What the API reports about the guest changes by itself.
 			h.Guests[id] = c
 		}
 		for k, v := range s.Volumes {
@@ -496,12 +489,12 @@ func (w *env) holdings() holdings {
 	return h
 }
 
-// mine is the VM of the Machine.
+// mine returns the VM of the Machine.
 func (w *env) mine() simulator.Guest {
 	return w.holdings().Guests[int(*w.m.Observation().VMID)]
 }
 
-// identity checks that the VM is the one that the Machine says is its own.
+// identity checks that the VM is the one that the Machine names.
 func (w *env) identity(t *testing.T, g simulator.Guest) {
 	t.Helper()
 	a := w.m.GetAnnotations()
@@ -516,8 +509,7 @@ func (w *env) identity(t *testing.T, g simulator.Guest) {
 	}
 }
 
-// untouched checks that what is somebody else's is as it was, and that nothing
-// new is there but what belongs to the VMs of Machines.
+// untouched checks that objects of others are unchanged, and that the only new objects belong to the VMs of Machines.
 func (w *env) untouched(t *testing.T, s scenario, mine ...simulator.Guest) {
 	t.Helper()
 	now := w.holdings()
@@ -564,7 +556,7 @@ func (w *env) untouched(t *testing.T, s scenario, mine ...simulator.Guest) {
 	}
 }
 
-// without a guest and its volumes.
+// without returns the holdings without a guest and its volumes.
 func (h holdings) without(vmid int) holdings {
 	out := h
 	out.Guests, out.Volumes = maps.Clone(h.Guests), maps.Clone(h.Volumes)
@@ -573,8 +565,7 @@ func (h holdings) without(vmid int) holdings {
 	return out
 }
 
-// mentions reports whether a guest's configuration names a volume, on its node if
-// that is where it is.
+// mentions reports whether a guest's configuration names a volume. For a local volume, it must be on the guest's node.
 func mentions(g simulator.Guest, k simulator.VolumeKey) bool {
 	if k.Node != "" && k.Node != g.Node {
 		return false
@@ -589,7 +580,7 @@ func mentions(g simulator.Guest, k simulator.VolumeKey) bool {
 	return inSnapshot(g, k.Storage+":"+k.Name)
 }
 
-// String shows the Machine and what was done about it.
+// String returns the Machine and the requests for it.
 func (w *env) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "deaths %d, last error %v\nannotations %v\nobserved %+v\n", w.deaths, w.last, w.m.GetAnnotations(), w.m.Observation())

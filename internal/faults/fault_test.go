@@ -26,14 +26,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A class of faults, as Proxmox VE and the network between have them.
+// A class is a kind of fault of Proxmox VE or of the network.
 type class struct {
 	fault simulator.Fault
 
-	// writes is true for what happens to writes only.
+	// writes is true for faults that only affect writes.
 	writes bool
 
-	// only is the path that it happens at; everywhere if empty.
+	// only is the path that is affected; all if empty.
 	only string
 }
 
@@ -70,19 +70,18 @@ func classes() map[string]class {
 	}
 }
 
-// A call is one of those that a Machine's life is made of.
+// A call is a call in a Machine's life cycle.
 type call struct {
 	method, path string
 
-	// skip are how many of the same come before.
+	// skip is the number of identical calls before it.
 	skip int
 }
 
-// maxRepeats is how many calls of a kind are hit, from the first: those that
-// look again and again are alike.
+// maxRepeats is how many calls of a kind are affected, from the first: polling calls are alike.
 const maxRepeats = 2
 
-// calls that were made to PVE.
+// calls returns the calls that were made to PVE.
 func (w *env) calls() []call {
 	count := map[call]int{}
 	var out []call
@@ -100,15 +99,14 @@ func (c class) hits(k call) bool {
 	return (!c.writes || k.method != http.MethodGet) && (c.only == "" || c.only == k.path && k.method == http.MethodPost)
 }
 
-// at is the fault at a call and some more of the same.
+// at returns the fault for a call and some more identical ones.
 func (c class) at(k call, times int) simulator.Fault {
 	f := c.fault
 	f.Method, f.Path, f.Skip, f.Count = k.method, k.path, k.skip, times
 	return f
 }
 
-// TestFaults lets each call and each task of a Machine's life fail in each way,
-// once and several times.
+// TestFaults makes each call and each task of a Machine's life cycle fail in each way, once and several times.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, s := range scenarios() {
@@ -132,7 +130,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// callFaults are the faults of calls.
+// callFaults returns the faults of calls.
 func callFaults(calls []call) []simulator.Fault {
 	var out []simulator.Fault
 	for _, name := range slices.Sorted(maps.Keys(classes())) {
@@ -150,7 +148,7 @@ func callFaults(calls []call) []simulator.Fault {
 	return out
 }
 
-// sampled is the part of all faults that is let happen.
+// sampled returns the part of all faults that is injected.
 func sampled(all []simulator.Fault) []simulator.Fault {
 	var out []simulator.Fault
 	for i := sample() - 1; i < len(all); i += sample() {
@@ -159,7 +157,7 @@ func sampled(all []simulator.Fault) []simulator.Fault {
 	return out
 }
 
-// sample is which part of all faults is let happen: each of so many.
+// sample returns n, if every n-th fault is injected.
 func sample() int {
 	switch {
 	case all:

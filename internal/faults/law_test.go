@@ -34,14 +34,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// devices that are kept of the Machine.
+// devices returns the devices that are recorded for the Machine.
 func (w *env) devices() (qemu.Devices, error) {
 	return qemu.ParseDevices(w.m.GetAnnotations()[object.AnnotationDevices])
 }
 
-// likeNew checks the law of path independence: each entry of the spec is on the VM as it
-// is on that of a new Machine. Exceptions are data that are there: entries whose devices
-// were made for them name those for the new VM.
+// likeNew checks path independence: each entry of the spec has the same options on the VM as on that of a new Machine. Existing data are an exception:
+// entries whose devices were created for the data name those devices for the new VM.
 func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 	k.t.Helper()
 	p := k.m.Parameters()
@@ -56,7 +55,7 @@ func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 	s.spec = specLike(p, l.start.spec, kept)
 	k.oneSystem(g)
 	if s.spec.Image != nil && qemu.ImageDisk(&s.spec) == "" {
-		return // No new Machine is made without the disk that the image fills.
+		return // No new Machine is created without the disk that the image fills.
 	}
 	fresh := newEnv(k.t, s, 0)
 	fresh.until(k.t, "a new Machine of the spec is settled", fresh.settled)
@@ -75,8 +74,7 @@ func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 	}
 }
 
-// bootsLike checks that a VM boots from the disk that a new one boots from, unless the spec has a boot order, or it boots from
-// another disk that it has.
+// bootsLike checks that a VM boots from the same disk as a new one, unless the spec has a boot order, or the VM boots from another disk that it has.
 func (k *randomRun) bootsLike(p *v1alpha1.MachineParameters, kept qemu.Devices, fresh, config map[string]string) {
 	k.t.Helper()
 	disks := qemu.Config(config).Disks()
@@ -89,8 +87,8 @@ func (k *randomRun) bootsLike(p *v1alpha1.MachineParameters, kept qemu.Devices, 
 	}
 }
 
-// nothingBeside checks that a VM has no devices of the node beside those of entries and those that are retained, where their
-// list is declared: nobody else has given it any.
+// nothingBeside checks that a VM has no devices of the node except those of entries and retained ones, if their list is declared, since nothing else
+// has added any.
 func (k *randomRun) nothingBeside(kept qemu.Devices, config map[string]string) {
 	k.t.Helper()
 	p, known := k.m.Parameters(), map[string]bool{}
@@ -108,14 +106,14 @@ func (k *randomRun) nothingBeside(kept qemu.Devices, config map[string]string) {
 	}
 }
 
-// note the devices of the entries of a list.
+// note records the devices of the entries of a list.
 func note[T any](known map[string]bool, devices map[string]string, entries []T, name func(T) string) {
 	for _, e := range entries {
 		known[devices[name(e)]] = true
 	}
 }
 
-// specLike is a spec with what decides about devices.
+// specLike returns a spec with the fields that determine devices.
 func specLike(p *v1alpha1.MachineParameters, start v1alpha1.MachineParameters, kept qemu.Devices) v1alpha1.MachineParameters {
 	p = p.DeepCopy()
 	out := v1alpha1.MachineParameters{
@@ -143,9 +141,8 @@ func specLike(p *v1alpha1.MachineParameters, start v1alpha1.MachineParameters, k
 	return out
 }
 
-// declared is what a VM has of the lists of a spec: the devices of the entries, and the
-// options that an entry can declare, of networks that others have changed those that it does. Devices of the node have no place
-// in the spec.
+// declared returns what a VM has of the lists of a spec: the devices of the entries, and the options that an entry can declare. Of networks that were
+// edited manually, it returns the options that the entry does declare. Devices of the node are not compared by place.
 func declared(p *v1alpha1.MachineParameters, kept qemu.Devices, config map[string]string, rewired bool) map[string]map[string]string {
 	found := map[string]map[string]string{}
 	for _, d := range p.Disks {
@@ -202,7 +199,7 @@ func declaredNetwork(n v1alpha1.MachineNetwork, device string, config map[string
 	return has
 }
 
-// partsOf a device of the node, with the values that stand for none; empty if there is no such device.
+// partsOf returns the parts of a device of the node, with defaults for missing values. It is empty if there is no such device.
 func partsOf(value, key string, parts ...string) map[string]string {
 	p, err := propertystring.Parse(value, key)
 	if value == "" || err != nil {
@@ -215,7 +212,7 @@ func partsOf(value, key string, parts ...string) map[string]string {
 	return found
 }
 
-// oneSystem checks that the image of a Machine is on one disk of its VM, used or not: of two the guest could boot from either.
+// oneSystem checks that the image of a Machine is on one disk of its VM, used or not: with two, the guest could boot from either.
 func (k *randomRun) oneSystem(g simulator.Guest) {
 	k.t.Helper()
 	if k.m.Parameters().Image == nil {
@@ -246,7 +243,7 @@ func (k *randomRun) keepsMACs(l *subject, g simulator.Guest) {
 	}
 	for _, n := range l.networksOff {
 		if ptr.Deref(n.RemovalPolicy, "") == "Destroy" {
-			delete(l.macs, n.Name) // It is forgotten on purpose.
+			delete(l.macs, n.Name) // It is removed on purpose.
 		}
 	}
 	for _, n := range k.m.Observation().Networks {

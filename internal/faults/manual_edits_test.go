@@ -38,16 +38,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// The token of people who do things by hand.
+// The token for manual edits.
 const (
 	person       = "root@pam!hand"
 	personSecret = "00000000-0000-4000-8000-00000000beef"
 )
 
-// firstTheirs is the first VMID of VMs that people make.
+// firstTheirs is the first VMID of VMs that are created manually.
 const firstTheirs = 20000
 
-// enlist makes the token of somebody who edits by hand.
+// enlist creates the token for manual edits.
 func (w *env) enlist() {
 	w.pve.Edit(func(s *simulator.State) {
 		root := s.Users["root@pam"]
@@ -68,7 +68,7 @@ func diff(before, after *v1alpha1.MachineParameters) string {
 	return strings.Join(lines, " ")
 }
 
-// during a call that may wait for what PVE does, time passes.
+// during lets time pass during a call that may wait for PVE.
 func (k *randomRun) during(call func()) {
 	done := make(chan struct{})
 	go func() { defer close(done); call() }()
@@ -84,10 +84,10 @@ func (k *randomRun) during(call func()) {
 	}
 }
 
-// callTimeout is how long a call by hand may take, by the wall clock.
+// callTimeout is how long a manual call may take, by the wall clock.
 const callTimeout = time.Second
 
-// call calls the API by hand, and reports what came of it.
+// call calls the API for a manual edit, and returns a description of the result.
 func (k *randomRun) call(method, path string, form url.Values) (answer string) {
 	k.during(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
@@ -124,10 +124,10 @@ func (k *randomRun) send(ctx context.Context, method, path string, form url.Valu
 	return answer.Status
 }
 
-// A manualEdit is what a person does to the VM of a Machine.
+// A manualEdit is a manual edit of the VM of a Machine.
 type manualEdit func(k *randomRun, l *subject, g simulator.Guest, r *rand.Rand) string
 
-// byHand is a step that does nothing where there is no VM.
+// byHand returns a step that does nothing without a VM.
 func byHand(do manualEdit) step {
 	return func(k *randomRun, l *subject, r *rand.Rand) string {
 		g, ok := k.guest()
@@ -138,7 +138,7 @@ func byHand(do manualEdit) step {
 	}
 }
 
-// calling returns an edit by a call of the API.
+// calling returns a manual edit with a call of the API.
 func calling(method, path string, form func(g simulator.Guest, r *rand.Rand) url.Values) step {
 	return byHand(func(k *randomRun, _ *subject, g simulator.Guest, r *rand.Rand) string {
 		values := url.Values{}
@@ -149,7 +149,7 @@ func calling(method, path string, form func(g simulator.Guest, r *rand.Rand) url
 	})
 }
 
-// meddling returns an edit after which disks have the options that it has given them.
+// meddling returns an edit after which disks keep the options that it has set.
 func meddling(do step) step {
 	return func(k *randomRun, l *subject, r *rand.Rand) string {
 		l.edited = true
@@ -157,7 +157,7 @@ func meddling(do step) step {
 	}
 }
 
-// rewiring returns an edit after which networks have options that it has given them.
+// rewiring returns an edit after which networks have options that it has set.
 func rewiring(do step) step {
 	return func(k *randomRun, l *subject, r *rand.Rand) string {
 		l.rewired = true
@@ -165,7 +165,7 @@ func rewiring(do step) step {
 	}
 }
 
-// migrating returns an edit that may give local disks other names.
+// migrating returns an edit that may change the names of local disks.
 func migrating(do step) step {
 	return func(k *randomRun, l *subject, r *rand.Rand) string {
 		l.migrated = true
@@ -173,7 +173,7 @@ func migrating(do step) step {
 	}
 }
 
-// editing returns an edit that may take the boot order away.
+// editing returns an edit that may remove the boot order.
 func editing(do step) step {
 	return func(k *randomRun, l *subject, r *rand.Rand) string {
 		told := do(k, l, r)
@@ -184,7 +184,7 @@ func editing(do step) step {
 
 func vmPath(g simulator.Guest) string { return fmt.Sprintf("/nodes/%s/qemu/%d", g.Node, g.VMID) }
 
-// form of pairs of names and values.
+// form returns a form with pairs of names and values.
 func form(pairs ...string) func(simulator.Guest, *rand.Rand) url.Values {
 	return func(_ simulator.Guest, r *rand.Rand) url.Values {
 		i := 2 * r.IntN(len(pairs)/2)
@@ -192,7 +192,7 @@ func form(pairs ...string) func(simulator.Guest, *rand.Rand) url.Values {
 	}
 }
 
-// drive of a VM, any of its disks.
+// drive returns a random disk of a VM.
 func drive(g simulator.Guest, r *rand.Rand) string {
 	var all []string
 	for _, option := range slices.Sorted(maps.Keys(g.Config)) {
@@ -211,7 +211,7 @@ func isDrive(option string) bool {
 	return bus != option && slices.Contains([]string{"ide", "sata", "scsi", "virtio"}, bus)
 }
 
-// manualEdits are what people do to VMs.
+// manualEdits returns the manual edits of VMs.
 func manualEdits() map[string]step {
 	const post, put, remove = http.MethodPost, http.MethodPut, http.MethodDelete
 	snapshot := func(g simulator.Guest) string {
@@ -284,8 +284,8 @@ func unlock(g *simulator.Guest) {
 	}
 }
 
-// idle is an edit that waits until nothing goes on, and until what was sent to PVE has
-// arrived: nobody could know that it is about another VM then.
+// idle returns an edit that waits until nothing is in progress and all calls to PVE have arrived. A call that arrives later could not know that it
+// changes another VM.
 func idle(do manualEdit) step {
 	return byHand(func(k *randomRun, l *subject, _ simulator.Guest, r *rand.Rand) string {
 		k.drainOf(k.vmid())
@@ -298,7 +298,7 @@ func idle(do manualEdit) step {
 	})
 }
 
-// remove a VM and its volumes, as if somebody had done so.
+// remove removes a VM and its volumes, like a manual deletion.
 func remove(s *simulator.State, vmid int) {
 	delete(s.Guests, vmid)
 	delete(s.HA, fmt.Sprintf("vm:%d", vmid))
@@ -330,7 +330,7 @@ func reused(k *randomRun, _ *subject, g simulator.Guest, r *rand.Rand) string {
 	return fmt.Sprintf("VM %d is another one", g.VMID)
 }
 
-// reidentified is a VM that was replaced by another one of the same options. One that runs can only be replaced by one that was started since.
+// reidentified replaces a VM by another one with the same options. A running VM can only be replaced by one that was started later.
 func reidentified(k *randomRun, _ *subject, g simulator.Guest, _ *rand.Rand) string {
 	k.pve.Edit(func(s *simulator.State) {
 		now := s.Guests[g.VMID]
@@ -342,8 +342,7 @@ func reidentified(k *randomRun, _ *subject, g simulator.Guest, _ *rand.Rand) str
 	return fmt.Sprintf("VM %d has another UUID", g.VMID)
 }
 
-// strip the Machine of annotations, as tools that restore backups do, but not of all
-// that is known of its VM.
+// strip removes annotations of the Machine, like tools that restore backups, if the status also identifies its VM.
 func strip(k *randomRun, _ *subject, r *rand.Rand) string {
 	if k.m.Observation().UUID == "" {
 		return "nobody else knows the VM yet"
@@ -357,7 +356,7 @@ func strip(k *randomRun, _ *subject, r *rand.Rand) string {
 	return "annotations " + one
 }
 
-// loseStatus of the Machine, unless it is all that is known of its VM.
+// loseStatus clears the status of the Machine, unless only the status identifies its VM.
 func loseStatus(k *randomRun, _ *subject, _ *rand.Rand) string {
 	if !k.exists(k.t) || k.vmid() == 0 || k.uuid() == "none" {
 		return "nobody else knows the VM"

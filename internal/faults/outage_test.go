@@ -28,8 +28,7 @@ import (
 	"time"
 )
 
-// A proxyGate is what stands between the provider and PVE: while it is shut, connections
-// are refused and those there are have ended.
+// A proxyGate is a proxy between the provider and PVE. While it is closed, it refuses connections, and existing ones have ended.
 type proxyGate struct {
 	to, at string
 
@@ -38,8 +37,8 @@ type proxyGate struct {
 	lines map[net.Conn]bool
 }
 
-// doors are the ports of doors, below those that the kernel gives to who asks for
-// any: one that is shut is nobody else's meanwhile.
+// doors counts the ports of gates. They are below those that the kernel assigns to any program, so that no other program gets the port of a closed
+// gate.
 var doors atomic.Int64 //nolint:gochecknoglobals // Tests must not share ports.
 
 const (
@@ -47,7 +46,7 @@ const (
 	lastDoor  = 30000
 )
 
-// newDoor is an open one.
+// newDoor returns an open gate.
 func newDoor(t *testing.T, to string) *proxyGate {
 	t.Helper()
 	d := &proxyGate{to: to, lines: map[net.Conn]bool{}}
@@ -62,7 +61,7 @@ func newDoor(t *testing.T, to string) *proxyGate {
 	return nil
 }
 
-// open the door, unless it is.
+// open opens the gate, unless it is open.
 func (d *proxyGate) open() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,7 +101,7 @@ func (d *proxyGate) serve(wall net.Listener) {
 	}
 }
 
-// join a connection to one of PVE, until either ends.
+// join joins a connection with one to PVE, until either ends.
 func (d *proxyGate) join(wall net.Listener, in net.Conn) {
 	out, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", d.to)
 	if err != nil {
@@ -120,7 +119,7 @@ func (d *proxyGate) join(wall net.Listener, in net.Conn) {
 	_, _ = io.Copy(in, out)
 }
 
-// keep connections to end them with the door, unless that was shut meanwhile.
+// keep keeps connections, to close them with the gate. It returns false if the gate was closed meanwhile.
 func (d *proxyGate) keep(wall net.Listener, ends ...net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +136,7 @@ func (d *proxyGate) keep(wall net.Listener, ends ...net.Conn) bool {
 // downFor is how long an outage lasts, by the clock of the run.
 const downFor = 90 * time.Second
 
-// An outage begins when the answer to a call has come: the next is refused.
+// An outage begins after the response to a call: the next call is refused.
 type outage struct {
 	door  *proxyGate
 	clock *clock
@@ -148,7 +147,7 @@ type outage struct {
 	since time.Time
 }
 
-// called is told of each call that was answered.
+// called is called after each call that was answered.
 func (o *outage) called() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -158,7 +157,7 @@ func (o *outage) called() {
 	}
 }
 
-// pass ends the outage when its time has come.
+// pass ends the outage when its time is over.
 func (o *outage) pass(t *testing.T) {
 	t.Helper()
 	o.mu.Lock()
@@ -171,8 +170,7 @@ func (o *outage) pass(t *testing.T) {
 	}
 }
 
-// fewestCalls returns the fewest calls of some runs: how often lists are read in the background varies with how
-// fast the computer is.
+// fewestCalls returns the smallest number of calls of some runs: how often lists are read in the background depends on the speed of the computer.
 func fewestCalls(t *testing.T, s scenario) int {
 	t.Helper()
 	fewest := 0
@@ -190,8 +188,7 @@ func fewestCalls(t *testing.T, s scenario) int {
 	return fewest
 }
 
-// TestOutages lets PVE refuse connections for a while, from each call of a
-// Machine's life on.
+// TestOutages makes PVE refuse connections for a while, beginning after each call of a Machine's life cycle.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	for name, s := range scenarios() {
@@ -212,7 +209,7 @@ func TestOutages(t *testing.T) {
 					w.redirect(t)
 					live(t, w, s)
 					tried.Add(1)
-					if w.outage.calls >= k { // What is asked in the background is not always asked as often.
+					if w.outage.calls >= k { // The number of background calls varies.
 						happened.Add(1)
 					}
 				})

@@ -35,8 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// TestOwnershipConflicts has a second Machine, of the other scope and another configuration,
-// claim the VM of the first.
+// TestOwnershipConflicts lets a second Machine, with the other scope and another configuration, claim the VM of the first.
 func TestOwnershipConflicts(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -115,7 +114,7 @@ func TestOwnershipConflicts(t *testing.T) {
 	}
 }
 
-// older is a Machine of the other scope.
+// older returns a Machine of the other scope.
 func older(annotations map[string]string, spec v1alpha1.MachineParameters) *cluster.Machine {
 	m := &cluster.Machine{
 		ObjectMeta: metav1.ObjectMeta{
@@ -129,7 +128,7 @@ func older(annotations map[string]string, spec v1alpha1.MachineParameters) *clus
 	return m
 }
 
-// join adds a second Machine to the cluster, with a configuration of its own.
+// join adds a second Machine to the cluster, with a separate configuration.
 func (w *env) join(t *testing.T, m *cluster.Machine) *cluster.Machine {
 	t.Helper()
 	spec := w.settings()

@@ -59,9 +59,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A sideEffect is a step after or before which a provider can be killed: the answer to a
-// call of PVE's API has come, or something is about to be written to the API
-// server, or has been.
+// A sideEffect is a step after or before which a provider can be killed: the response to a call of PVE's API has arrived, or something is about to be
+// written to the API server, or has been.
 type sideEffect string
 
 // call reports whether it is a call of PVE's API.
@@ -70,12 +69,12 @@ func (d sideEffect) call() bool { return strings.Contains(string(d), " /") }
 // reads reports whether it is a call of PVE's API that changes nothing.
 func (d sideEffect) reads() bool { return strings.HasPrefix(string(d), http.MethodGet+" ") }
 
-// A process is one life of a provider. What it remembers ends with it.
+// A process is one process of the provider. Its memory ends with it.
 type process struct {
 	ctx    context.Context //nolint:containedctx // It is the life of the process.
 	cancel context.CancelFunc
 
-	// reconcilers of Machines by scope, then that of Volumes.
+	// reconcilers are those of Machines by scope, followed by that of Volumes.
 	reconcilers []reconcile.Reconciler
 
 	mu      sync.Mutex
@@ -88,11 +87,11 @@ type process struct {
 
 	outage *outage
 
-	// lateWrites are writes to PVE after the process was killed. There must not be any.
+	// lateWrites are writes to PVE after the process was killed. There must be none.
 	lateWrites []sideEffect
 }
 
-// start starts a process that is killed after so many side effects; 0 for one that is not.
+// start starts a process that is killed after a number of side effects, or is not killed if that is 0.
 func (w *env) start(t *testing.T, fatal int) *process {
 	t.Helper()
 	p := &process{fatal: fatal, dead: make(chan struct{}), outage: w.outage}
@@ -146,7 +145,7 @@ func (w *env) start(t *testing.T, fatal int) *process {
 // pollInterval of tasks, by the wall clock.
 const pollInterval = 10 * time.Millisecond
 
-// did notes a side effect. If that is the one after which the process is killed, the goroutine ends here.
+// did records a side effect. If the process is killed after this one, the goroutine ends here.
 func (p *process) did(d sideEffect) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,7 +164,7 @@ func (p *process) did(d sideEffect) {
 	}
 }
 
-// immortal reports whether side effects do not count for now.
+// immortal sets whether side effects do not count for now.
 func (p *process) immortal(yes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,8 +180,7 @@ func (p *process) isDead() bool {
 	}
 }
 
-// called is told of each request to PVE when its answer has come. What is read for
-// all Machines together goes by the wall clock and counts for nothing.
+// called is called for each request to PVE when its response has arrived. Reads for all Machines together depend on the wall clock and do not count.
 func (p *process) called(c proxmox.Call) {
 	d := sideEffect(fmt.Sprintf("%s %s %d", c.Method, c.Path, c.Status))
 	if c.Method != http.MethodGet && p.isDead() {
@@ -197,8 +195,8 @@ func (p *process) called(c proxmox.Call) {
 	}
 }
 
-// wrote notes a write to PVE that was begun after the death. One that was under way is answered after it, if the process was killed at a read in
-// the background, such as of the state of a task.
+// wrote records a write to PVE that was begun after the process was killed. A write that was in progress is answered afterwards if the process was
+// killed at a background read, such as of the state of a task.
 func (p *process) wrote(d sideEffect, begun time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +205,7 @@ func (p *process) wrote(d sideEffect, begun time.Time) {
 	}
 }
 
-// untilKilled returns the client of the process, which does nothing once the process was killed.
+// untilKilled returns a client of the process that does nothing once the process has been killed.
 func (p *process) untilKilled(kube client.WithWatch) client.WithWatch {
 	write := func(verb string, o client.Object, do func() error) error {
 		d := sideEffect(fmt.Sprintf("%s %T", verb, o))
@@ -240,10 +238,10 @@ func (p *process) untilKilled(kube client.WithWatch) client.WithWatch {
 	})
 }
 
-// errDied is the end of a reconcile that its process did not survive.
+// errDied is the error of a reconcile during which its process was killed.
 var errDied = errors.New("the provider has died")
 
-// reconcile once. While PVE keeps the provider waiting, time passes.
+// reconcile reconciles once. While the provider waits for PVE, time passes.
 func (p *process) reconcile(c *clock, scope int, r reconcile.Request) (reconcile.Result, error) {
 	type answer struct {
 		result reconcile.Result
@@ -274,10 +272,10 @@ func (p *process) reconcile(c *clock, scope int, r reconcile.Request) (reconcile
 	}
 }
 
-// end the process as an orderly shutdown does.
+// end ends the process like an orderly shutdown.
 func (p *process) end() { p.cancel() }
 
-// A fakeManager takes controllers, which it does not start.
+// A fakeManager accepts controllers, but does not start them.
 type fakeManager struct {
 	xpfake.Manager
 
@@ -285,10 +283,9 @@ type fakeManager struct {
 	journal     *journal
 }
 
-// A journal is all that providers have logged, with debugging, and told in events.
-// None, if nil.
+// A journal has everything that providers have logged, including debug messages, and reported in events. Nil discards all.
 type journal struct {
-	// eventsOnly leaves out what is logged.
+	// eventsOnly leaves out the logs.
 	eventsOnly bool
 
 	mu    sync.Mutex
@@ -317,17 +314,17 @@ func (j *journal) logger() logr.Logger {
 	return funcr.New(func(_, args string) { j.add(args) }, funcr.Options{Verbosity: 10})
 }
 
-// Event is told of a Machine.
+// Event records an event of a Machine.
 func (j *journal) Event(_ k8sruntime.Object, kind, reason, message string) {
 	j.add("event " + kind + " " + reason + ": " + message)
 }
 
-// Eventf is an Event with a format.
+// Eventf records an event with a format.
 func (j *journal) Eventf(o k8sruntime.Object, kind, reason, format string, args ...any) {
 	j.Event(o, kind, reason, fmt.Sprintf(format, args...))
 }
 
-// AnnotatedEventf is an Event with annotations.
+// AnnotatedEventf records an event with annotations.
 func (j *journal) AnnotatedEventf(o k8sruntime.Object, _ map[string]string, kind, reason, format string, args ...any) {
 	j.Eventf(o, kind, reason, format, args...)
 }
@@ -350,7 +347,7 @@ func (m *fakeManager) GetEventRecorderFor(string) record.EventRecorder { return 
 
 func (m *fakeManager) GetFieldIndexer() client.FieldIndexer { return indexed{} }
 
-// indexed stands for the index that the client has.
+// indexed represents the index of the client.
 type indexed struct{}
 
 func (indexed) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {

@@ -38,7 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// An op is one operation of a random run: its number decides what the operation leaves open.
+// An op is one operation of a random run. Its number determines its random choices.
 type op struct {
 	step   string
 	number uint64
@@ -46,11 +46,10 @@ type op struct {
 
 func (s op) String() string { return fmt.Sprintf("%s/%d", s.step, s.number) }
 
-// A route is what happens in a run: how it begins, and each of its steps. A
-// step is the same whatever went before, so that others can be left out.
+// A route describes a run: how it begins, and each of its steps. A step does not depend on earlier ones, so that others can be left out.
 type route struct {
 	version string // Of PVE.
-	start   string // The scenario that the first Machine begins as.
+	start   string // The scenario that the first Machine begins with.
 	ops     []op
 }
 
@@ -80,7 +79,7 @@ func parseRoute(t *testing.T, text string) route {
 	return r
 }
 
-// starts are the scenarios that a random run may begin as.
+// starts returns the scenarios that a random run may begin with.
 func starts() []string {
 	return []string{"Adoption", "Empty", "Firmware", "FullClone", "Image", "LinkedClone", "LocalClone", "Password", startVolume, startVolume}
 }
@@ -91,7 +90,7 @@ const (
 	maxOps = 15
 )
 
-// randomRoute is that of a seed.
+// randomRoute returns the route of a seed.
 func randomRoute(seed uint64) route {
 	r := rand.New(rand.NewPCG(seed, seed))
 	all := route{version: oneOf(r, "9.2", "9.2", "8.4"), start: oneOf(r, starts()...)}
@@ -107,8 +106,7 @@ func randomRoute(seed uint64) route {
 
 func oneOf[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
 
-// A subject is what a random run has of one Machine, and of those that come after it by the
-// same name.
+// A subject has the state of a random run for one Machine, and for its successors with the same name.
 type subject struct {
 	m         *namespaced.Machine
 	start     scenario
@@ -117,41 +115,41 @@ type subject struct {
 	failures  int
 	err       error
 
-	// disks with data that the VM has had, and how many of them may go: their
-	// removal was asked for, or somebody edits it by hand.
+	// disks counts the disks with data that the VM has had, and mayGo those of them that may be deleted: their removal was requested, or they are edited
+	// manually.
 	disks, mayGo int
 
-	// volumes that the disks had last, by name.
+	// volumes has the last volumes of the disks, by name.
 	volumes map[string]string
 
-	// macs that the networks had last, by name, on the VM that was created at that time.
+	// macs has the last MAC addresses of the networks, by name, and the creation time of their VM.
 	macs    map[string]string
 	created string
 
-	// Entries that were taken off their lists.
+	// Entries that were removed from their lists.
 	disksOff    []v1alpha1.MachineDisk
 	networksOff []v1alpha1.MachineNetwork
 
 	edited bool
 
-	// rewired, reordered and migrated are true once somebody has changed a network, taken the boot order away, or moved the VM with its local disks.
+	// rewired, reordered and migrated are true once a manual edit has changed a network, removed the boot order, or moved the VM with its local disks.
 	rewired, reordered, migrated bool
 }
 
-// A randomRun leads some Machines, and the VMs of others, through a route.
+// A randomRun runs some Machines, and the VMs of others, through a route.
 type randomRun struct {
 	*env
 
 	t        *testing.T
 	subjects []*subject
 
-	// foreign are VMIDs that were a Machine's and are somebody else's now.
+	// foreign has VMIDs that were a Machine's and now belong to others.
 	foreign map[int]bool
 
-	// volumeFailures are how often in a row Volumes could not be reconciled.
+	// volumeFailures is how often in succession Volumes could not be reconciled.
 	volumeFailures map[string]int
 
-	// seen is how many of the requests have been looked at.
+	// seen is the number of requests that have been checked.
 	seen  int
 	trace []string
 }
@@ -182,7 +180,7 @@ func newRandomRun(t *testing.T, r route) *randomRun {
 	return k
 }
 
-// create a Machine of a name that is free.
+// create creates a Machine with an unused name.
 func (k *randomRun) create(l *subject) {
 	k.t.Helper()
 	name := l.m.GetName()
@@ -198,7 +196,7 @@ func (k *randomRun) create(l *subject) {
 	}
 }
 
-// go through a route, and see what has become of everything in the end.
+// along runs the route, and checks the results in the end.
 func (k *randomRun) along(r route) {
 	k.t.Helper()
 	for _, s := range r.ops {
@@ -210,7 +208,7 @@ func (k *randomRun) along(r route) {
 	k.leave()
 }
 
-// take a step, and let some time pass.
+// take runs a step, and lets some time pass.
 func (k *randomRun) take(s op) {
 	k.t.Helper()
 	r := rand.New(rand.NewPCG(s.number, 0))
@@ -230,7 +228,7 @@ func (k *randomRun) take(s op) {
 	}
 }
 
-// all reports whether something holds for all Machines that there are.
+// all reports whether a condition holds for all existing Machines.
 func (k *randomRun) all(holds func() bool) bool {
 	for _, l := range k.subjects {
 		if k.m = l.m; !l.gone && !holds() {
@@ -240,7 +238,7 @@ func (k *randomRun) all(holds func() bool) bool {
 	return true
 }
 
-// round has each Machine looked at once, and time pass.
+// round reconciles each Machine once, and lets time pass.
 func (k *randomRun) round() {
 	k.t.Helper()
 	next := time.Hour
@@ -254,7 +252,7 @@ func (k *randomRun) round() {
 	k.clock.advance(next)
 }
 
-// look at a Machine once. It says how long nobody needs to look again.
+// look reconciles a Machine once. It returns the time until the next reconcile.
 func (k *randomRun) look(l *subject) time.Duration {
 	k.t.Helper()
 	stays := !slices.ContainsFunc(l.m.GetManagementPolicies(), func(a xpv2.ManagementAction) bool {
@@ -284,13 +282,13 @@ func (k *randomRun) look(l *subject) time.Duration {
 	return k.pause(result, l.failures)
 }
 
-// vmid of the Machine's VM; 0 if it has none yet.
+// vmid returns the VMID of the Machine's VM, or 0 if it has none yet.
 func (k *randomRun) vmid() int {
 	id, _ := strconv.Atoi(k.m.GetAnnotations()["crossplane.io/external-name"])
 	return id
 }
 
-// theirs is a VM that is somebody else's from now on.
+// theirs records that a VM belongs to others from now on.
 func (k *randomRun) theirs(vmid int) {
 	now := k.holdings()
 	g, ok := now.Guests[vmid]
@@ -308,14 +306,13 @@ func (k *randomRun) theirs(vmid int) {
 		k.before.HA[fmt.Sprintf("vm:%d", vmid)] = r
 	}
 	for key, v := range now.Volumes {
-		if v.VMID == vmid || vmid < firstTheirs && mentions(g, key) { // An image of a Machine's goes with it, whoever has copied the VM.
+		if v.VMID == vmid || vmid < firstTheirs && mentions(g, key) { // An image of a Machine is deleted with the Machine, even if its VM was copied.
 			k.before.Volumes[key] = v
 		}
 	}
 }
 
-// keep the images of a VM that stays although its Machine goes: one may not be in its
-// drive yet.
+// keep keeps the images of a VM that stays although its Machine is deleted. One may not be in its drive yet.
 func (k *randomRun) keep(vmid int) {
 	for key, v := range k.holdings().Volumes {
 		if strings.HasPrefix(key.Name, fmt.Sprintf("iso/cidata-%d-", vmid)) {
@@ -324,7 +321,7 @@ func (k *randomRun) keep(vmid int) {
 	}
 }
 
-// String shows how it came to this.
+// String returns the steps so far.
 func (k *randomRun) String() string {
 	var b strings.Builder
 	for _, l := range k.subjects {
@@ -363,9 +360,8 @@ func randomRuns(t *testing.T) []uint64 {
 	return seeds
 }
 
-// TestRandomRuns leads Machines through changes of their specs, what people do to their
-// VMs by hand, and troubles of all sorts, at random. When all that has ended, there
-// is what the specs ask for, or a clear reason why not.
+// TestRandomRuns runs Machines through random changes of their specs, manual edits of their VMs, and troubles of all sorts. When all that has ended,
+// the result matches the specs, or there is a clear reason why not.
 func TestRandomRuns(t *testing.T) {
 	t.Parallel()
 	if text := os.Getenv("RANDOM_RUN"); text != "" {
@@ -387,7 +383,7 @@ func TestRandomRuns(t *testing.T) {
 	}
 }
 
-// shorten removes the steps of a run that fails without them too.
+// shorten removes the steps of a run that are not needed for its failure.
 func shorten(t *testing.T, r route) {
 	t.Helper()
 	for i := range slices.Backward(r.ops) {
@@ -403,7 +399,7 @@ func shorten(t *testing.T, r route) {
 	t.Logf("make test-faults RANDOM_RUN='%s'", r)
 }
 
-// update the Machine as its users do.
+// update changes the Machine like its users.
 func (k *randomRun) update(change func(*namespaced.Machine)) {
 	k.t.Helper()
 	if !k.exists(k.t) {
@@ -415,7 +411,7 @@ func (k *randomRun) update(change func(*namespaced.Machine)) {
 	}
 }
 
-// guest that is the Machine's own, if there is one, and no task works on it.
+// guest returns the Machine's VM, if it exists and no task works on it.
 func (k *randomRun) guest() (simulator.Guest, bool) {
 	id := k.vmid()
 	g, ok := k.pve.Guest(id)

@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// recreated is the life of a VM whose creation is lost with its node.
+// recreated returns the scenario of a VM whose creation is lost with its node.
 func recreated() scenario {
 	return scenario{
 		reason: "A creation is lost with its node, the VM is created again at most once, and what comes back is removed.",
@@ -43,7 +43,7 @@ func recreated() scenario {
 	}
 }
 
-// comesBack lets the node come back with a VM that shows whose it is and that somebody has unlocked.
+// comesBack lets the node return with a VM that shows its owner and has been unlocked manually.
 func comesBack(t *testing.T, w *env) {
 	t.Helper()
 	o := w.m.Observation().Recreation

@@ -36,50 +36,48 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A scenario is a Machine's life, from its creation to its removal.
+// A scenario is a Machine's life cycle, from its creation to its deletion.
 type scenario struct {
 	reason string
 
 	// version of PVE, if not that of the quickstart cluster.
 	version string
 
-	// guests that are there before, beside those of the quickstart cluster, and
-	// what the provider may do beside the least that it needs.
+	// guests that exist first, in addition to those of the quickstart cluster, and permissions of the provider in addition to the least that it needs.
 	guests   []simulator.ScenarioGuest
 	storages []simulator.ScenarioStorage
 	grants   []simulator.ScenarioGrant
 	spec     v1alpha1.MachineParameters
 
-	// objects of the API server beside the Machine and its configuration.
+	// objects of the API server in addition to the Machine and its configuration.
 	objects []client.Object
 
-	// adopts is the VMID of a VM that is there before.
+	// adopts is the VMID of an existing VM to adopt.
 	adopts      int
 	annotations map[string]string
 
-	// volumes that there are, by name, and a second Machine.
+	// volumes are the Volumes, by name, and machine is the second Machine.
 	volumes map[string]v1alpha1.VolumeParameters
 	second  *v1alpha1.MachineParameters
 
-	// changes of the spec, one after the other, and what else is done after them.
+	// changes of the spec, one after the other, and other actions after them.
 	changes []func(*v1alpha1.MachineParameters)
 	acts    []act
 
-	// before is done to the cluster first. When all changes are made, others do
-	// something to it, and to the VM, until they say that it is done.
+	// before changes the cluster first. After all changes, others changes the cluster and the VM until it returns true.
 	before func(*simulator.State)
 	others func(s *simulator.State, vmid int) bool
 
 	// faults of PVE from the start.
 	faults []simulator.Fault
 
-	// meanwhile is done after each reconcile.
+	// meanwhile is called after each reconcile.
 	meanwhile func(*testing.T, *env)
 
-	// once is the path of a call that is made at most once, whoever is killed.
+	// once is the path of a call that is made at most once, whenever the provider is killed.
 	once string
 
-	// holds checks the VM when all changes are made.
+	// holds checks the VM after all changes.
 	holds func(*testing.T, simulator.Guest)
 }
 
@@ -96,7 +94,7 @@ func (s scenario) machine() *namespaced.Machine {
 	return m
 }
 
-// copies of the objects, since the API server changes those that it is given.
+// copies returns copies of the objects, since the API server changes those that it gets.
 func (s scenario) copies() []client.Object {
 	var all []client.Object
 	for _, o := range s.objects {
@@ -106,7 +104,7 @@ func (s scenario) copies() []client.Object {
 	return all
 }
 
-// appliedNetwork is the NodeNetwork of a bridge that the quickstart cluster has.
+// appliedNetwork returns the NodeNetwork of a bridge that the quickstart cluster has.
 func appliedNetwork() client.Object {
 	n := &namespaced.NodeNetwork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: "pve2-vmbr1", UID: "5a7a5f2c-0000-4000-8000-000000000003", Labels: map[string]string{"network": "storage"},
@@ -117,7 +115,7 @@ func appliedNetwork() client.Object {
 	return n
 }
 
-// readyImage is an Image of what the quickstart cluster has.
+// readyImage returns an Image with a file that the quickstart cluster has.
 func readyImage() client.Object {
 	i := &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "debian", UID: "5a7a5f2c-0000-4000-8000-000000000002"}}
 	i.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "pve"})
@@ -137,12 +135,12 @@ func readyImage() client.Object {
 // backupOf100 is a backup of VM 100.
 const backupOf100 = "nfs:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst"
 
-// toRestore is what it takes to restore a backup of VM 100.
+// toRestore returns the permissions for restoring a backup of VM 100.
 func toRestore() []simulator.ScenarioGrant {
 	return []simulator.ScenarioGrant{{Path: "/vms/100", User: "crossplane@pve", Roles: []string{"PVEVMUser"}}}
 }
 
-// backUp100 makes a backup of VM 100.
+// backUp100 creates a backup of VM 100.
 func backUp100(s *simulator.State) {
 	g := s.Guests[100]
 	device, _, _ := strings.Cut(g.Config["scsi0"], ",")
@@ -160,7 +158,7 @@ func scenarios() map[string]scenario {
 	return all
 }
 
-// machineScenarios are those of one Machine.
+// machineScenarios returns the scenarios with one Machine.
 func machineScenarios() map[string]scenario {
 	return map[string]scenario{
 		"Empty": {
@@ -482,10 +480,10 @@ func machineScenarios() map[string]scenario {
 	}
 }
 
-// jobOf is the job that replicates a VM.
+// jobOf returns the job that replicates a VM.
 func jobOf(vmid int) string { return fmt.Sprintf("%d-0", vmid) }
 
-// replicate a VM to pve3.
+// replicate adds a replication job of a VM to pve3.
 func replicate(s *simulator.State, vmid int) {
 	s.Replications[jobOf(vmid)] = map[string]string{"type": "local", "source": s.Guests[vmid].Node, "target": "pve3"}
 	for k, v := range s.Volumes {
@@ -509,7 +507,7 @@ func empty() v1alpha1.MachineParameters {
 	}
 }
 
-// has checks for texts in options.
+// has returns a check for texts in options.
 func has(options map[string]string) func(*testing.T, simulator.Guest) {
 	return func(t *testing.T, g simulator.Guest) {
 		t.Helper()

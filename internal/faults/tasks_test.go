@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// ends are what PVE says of a task of a type that fails, and of any that is killed.
+// ends returns the messages of PVE for a task of a type that fails, and for any that is killed.
 func ends(kind string) []string {
 	const (
 		locked   = "can't lock file '/var/lock/qemu-server/lock-10000.conf' - got timeout"
@@ -57,11 +57,10 @@ func ends(kind string) []string {
 	}[kind], "unexpected status", "interrupted by signal")
 }
 
-// maxTasks is how many tasks of a type fail, one after the other: the provider
-// waits longer each time.
+// maxTasks is how many tasks of a type fail in succession: the provider waits longer each time.
 const maxTasks = 3
 
-// taskFaults are the faults of tasks: each of a type fails, or cannot be started.
+// taskFaults returns the faults of tasks: each task of a type fails, or cannot be started.
 func taskFaults(tasks []simulator.Task) []simulator.Fault {
 	count := map[string]int{}
 	var out []simulator.Fault
@@ -79,11 +78,11 @@ func taskFaults(tasks []simulator.Task) []simulator.Fault {
 	return out
 }
 
-// notOurs are tasks that PVE starts by itself, and what it does about them is its
-// own: those of the HA manager, and the start of a VM that is rebooted.
+// notOurs reports whether PVE itself has started a task, such as those of the HA manager, and the start of a VM that is rebooted. PVE itself handles
+// their failures.
 func notOurs(t simulator.Task) bool { return t.User == "root@pam" }
 
-// listen to what the Machine says of failures.
+// listen records what the Machine reports about failures.
 func (w *env) listen() {
 	c := w.m.GetCondition(xpv2.TypeSynced)
 	if c.Status == corev1.ConditionFalse && !slices.Contains(w.told, c.Message) {
@@ -99,8 +98,8 @@ func (w *env) listen() {
 	}
 }
 
-// toldOf checks that the Machine told of a task of ours that failed, or an event did of one that is none of its VM. What ended with its node tells
-// nobody how.
+// toldOf checks that the Machine has reported a failed task of ours, or an event has if the task was not for its VM. A task that ended with its node
+// has no result to report.
 func (w *env) toldOf(t *testing.T, f simulator.Fault) {
 	t.Helper()
 	if f.TaskExit == "" || !slices.ContainsFunc(w.pve.Tasks(), func(t simulator.Task) bool { return t.Exit == f.TaskExit && !t.Lost && !notOurs(t) }) {
@@ -115,8 +114,8 @@ func (w *env) toldOf(t *testing.T, f simulator.Fault) {
 	}
 }
 
-// heed does what the Machine says that somebody has to do on the node: what is left
-// of a VM whose creation could not be started is locked, for all but root.
+// heed does what the Machine asks an administrator to do on the node: what is left of a VM whose creation could not be started is locked for all but
+// root.
 func (w *env) heed() {
 	vmid := int(ptr.Deref(w.m.Observation().VMID, 0))
 	if strings.Contains(w.m.GetCondition(xpv2.TypeReady).Message, fmt.Sprintf("\"qm unlock %d\" on the node", vmid)) {
@@ -128,13 +127,13 @@ func (w *env) heed() {
 	}
 }
 
-// destroyIfTold destroys a VM if a message says that somebody has to do that on the node.
+// destroyIfTold destroys a VM if a message asks an administrator to do that on the node.
 func (w *env) destroyIfTold(vmid int, message string) {
 	if !strings.Contains(message, fmt.Sprintf("qm unlock %d && qm destroy %d", vmid, vmid)) {
 		return
 	}
 	if len(w.running()) > 0 {
-		return // "qm destroy" waits in vain for the lock of a configuration that a task works on.
+		return // "qm destroy" fails to get the lock of a configuration while a task works on the VM.
 	}
 	w.pve.Edit(func(s *simulator.State) { delete(s.Guests, vmid) })
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// troubles are what goes wrong. Each lasts until another step or calm ends it.
+// troubles returns the possible troubles. Each lasts until another step or calm ends it.
 func troubles() map[string]step {
 	return map[string]step{
 		"die": func(k *randomRun, _ *subject, r *rand.Rand) string {
@@ -93,7 +93,7 @@ func troubles() map[string]step {
 	}
 }
 
-// fault is a step that has some of the next calls fail.
+// fault returns a step that makes some of the next calls fail.
 func fault(methods ...string) step {
 	return func(k *randomRun, _ *subject, r *rand.Rand) string {
 		all := classes()
@@ -120,7 +120,7 @@ func stored(s *simulator.State) {
 	}
 }
 
-// drain what is under way: tasks, and calls that arrive late.
+// drain waits for what is in progress: tasks, and calls that arrive late.
 func (k *randomRun) drain() {
 	k.pve.ClearFaults()
 	k.clock.advance(11 * time.Minute)
@@ -136,7 +136,7 @@ func (k *randomRun) drain() {
 	}
 }
 
-// drainOf waits for what goes on with a VM also until high availability has stopped it, where it was asked to.
+// drainOf waits until nothing is in progress for a VM. It includes a stop that was requested from high availability.
 func (k *randomRun) drainOf(vmid int) {
 	for range 10 {
 		if k.drain(); !k.stopsSoon(vmid) {
@@ -145,7 +145,7 @@ func (k *randomRun) drainOf(vmid int) {
 	}
 }
 
-// stopsSoon reports whether high availability was asked to stop a VM, and has not yet.
+// stopsSoon reports whether high availability was asked to stop a VM and has not done so yet.
 func (k *randomRun) stopsSoon(vmid int) bool {
 	sid, soon := fmt.Sprintf("vm:%d", vmid), false
 	k.pve.Edit(func(s *simulator.State) {

@@ -45,7 +45,7 @@ import (
 // startVolume is the scenario of runs with Volumes.
 const startVolume = "Volume"
 
-// volumesOfRuns are on shared and on local storage.
+// volumesOfRuns returns Volumes on shared and on local storage.
 func volumesOfRuns() map[string]v1alpha1.VolumeParameters {
 	return map[string]v1alpha1.VolumeParameters{
 		"data":    {Size: new("2G"), Storage: new("ceph")},
@@ -53,7 +53,7 @@ func volumesOfRuns() map[string]v1alpha1.VolumeParameters {
 	}
 }
 
-// volumeEdits are what users do to Volumes, and to the Machines that list them.
+// volumeEdits returns the edits that users make to Volumes, and to the Machines that list them.
 func volumeEdits() map[string]step {
 	return map[string]step{
 		"list":   edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) { listVolume(p, anyVolume(r), r) }),
@@ -81,8 +81,8 @@ func volumeEdits() map[string]step {
 	}
 }
 
-// stepsWithVolumes are the steps of runs with Volumes, by how often each list is drawn from. Left out is what destroys a disk of a Volume,
-// or leaves it in a VM that no Machine manages: then it stays where people have put it.
+// stepsWithVolumes returns the steps of runs with Volumes, by how often each list is drawn from. It leaves out steps that destroy a disk of a Volume,
+// or leave it in a VM that no Machine manages: such a disk stays where users have put it.
 func stepsWithVolumes() [][]string {
 	without := func(all map[string]step, names ...string) []string {
 		return slices.DeleteFunc(sorted(all), func(name string) bool { return slices.Contains(names, name) })
@@ -95,7 +95,7 @@ func stepsWithVolumes() [][]string {
 
 func anyVolume(r *rand.Rand) string { return oneOf(r, slices.Sorted(maps.Keys(volumesOfRuns()))...) }
 
-// volumeEdit is a step that changes the spec of a Volume.
+// volumeEdit returns a step that changes the spec of a Volume.
 func volumeEdit(change func(*v1alpha1.VolumeParameters, *rand.Rand)) step {
 	return func(k *randomRun, _ *subject, r *rand.Rand) string {
 		name := anyVolume(r)
@@ -108,7 +108,7 @@ func volumeEdit(change func(*v1alpha1.VolumeParameters, *rand.Rand)) step {
 	}
 }
 
-// listVolume has a Machine list a Volume, with a device or without.
+// listVolume lists a Volume in a Machine, with a device or without.
 func listVolume(p *v1alpha1.MachineParameters, name string, r *rand.Rand) {
 	taken := func(d v1alpha1.MachineDisk) bool { return d.Name == name }
 	if volumeref.Listed(p, name) || slices.ContainsFunc(p.Disks, taken) {
@@ -128,7 +128,7 @@ func unlistVolume(p *v1alpha1.MachineParameters, name string) {
 	p.Disks = slices.DeleteFunc(slices.Clone(p.Disks), func(d v1alpha1.MachineDisk) bool { return d.VolumeRef != nil && d.VolumeRef.Name == name })
 }
 
-// lookAtVolumes once each. It says how long nobody needs to look again.
+// lookAtVolumes reconciles each Volume once. It returns the time until the next reconcile.
 func (k *randomRun) lookAtVolumes() time.Duration {
 	k.t.Helper()
 	next := time.Hour
@@ -147,7 +147,7 @@ func (k *randomRun) lookAtVolumes() time.Duration {
 	return next
 }
 
-// mark the disk of a Volume once it is made, to know it again.
+// mark writes to the disk of a Volume once it exists, to recognize it later.
 func (k *randomRun) mark(name string) {
 	k.t.Helper()
 	v := k.volumes[name]
@@ -169,11 +169,11 @@ func (k *randomRun) mark(name string) {
 	}
 }
 
-// isVolume reports whether a disk with these data is that of a Volume, which Machines may take off their lists.
+// isVolume reports whether a disk with these data is that of a Volume, which Machines may remove from their lists.
 func isVolume(data []byte) bool { return bytes.HasPrefix(data, dataOf("")) }
 
-// followData checks that the disk of each Volume has what was written to it: somewhere, and at rest where the Volume says and nowhere else.
-// What people have copied is theirs.
+// followData checks that the data of each Volume are on a disk. At rest, they must be only where the Volume shows the disk. Copies that were made
+// manually do not count.
 func (k *randomRun) followData(rest bool) {
 	k.t.Helper()
 	for name, v := range k.volumes {
@@ -192,7 +192,7 @@ func (k *randomRun) followData(rest bool) {
 	}
 }
 
-// listers are the Machines that list a Volume.
+// listers returns the Machines that list a Volume.
 func (k *randomRun) listers(name string) []*namespaced.Machine {
 	var all []*namespaced.Machine
 	for _, l := range k.subjects {
@@ -203,7 +203,7 @@ func (k *randomRun) listers(name string) []*namespaced.Machine {
 	return all
 }
 
-// volumesRest reports whether each Volume is as its spec asks and where it is to be, or correctly says why not if it is late.
+// volumesRest reports whether each Volume matches its spec and is in its place, or, if it is late, correctly reports why not.
 func (k *randomRun) volumesRest(late bool) bool {
 	for name, v := range k.volumes {
 		if !k.readVolume(k.t, name) || k.volumeRests(v) || late && k.volumeExcused(v) {
@@ -214,7 +214,7 @@ func (k *randomRun) volumesRest(late bool) bool {
 	return true
 }
 
-// volumeRests reports whether a Volume is as its spec asks, and a Machine has it if any lists it.
+// volumeRests reports whether a Volume matches its spec, and a Machine has it if any lists it.
 func (k *randomRun) volumeRests(v *namespaced.Volume) bool {
 	for _, c := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, kind.TypeUpToDate} {
 		if is := v.GetCondition(c); is.Status != corev1.ConditionTrue || is.ObservedGeneration != v.GetGeneration() {
@@ -226,7 +226,7 @@ func (k *randomRun) volumeRests(v *namespaced.Volume) bool {
 	return bound == (len(k.listers(v.GetName())) > 0) && strings.HasPrefix(o.Volume, *p.Storage+":") && (o.Size == *p.Size || k.isLarger(v))
 }
 
-// isLarger reports whether the disk of a Volume is larger than its spec asks for, as after somebody has made it so.
+// isLarger reports whether the disk of a Volume is larger than in its spec, such as after a manual edit.
 func (k *randomRun) isLarger(v *namespaced.Volume) bool {
 	size, larger := qemu.SizeOf(v1alpha1.MachineDisk{Size: v.Parameters().Size}), false
 	k.pve.Edit(func(s *simulator.State) {
@@ -236,8 +236,8 @@ func (k *randomRun) isLarger(v *namespaced.Volume) bool {
 	return larger
 }
 
-// volumeExcused reports whether a Volume says why it is not as its spec asks: it is larger, or a Machine that lists it or has it cannot
-// be what its own spec asks for either, or asks for its VM to be suspended, or somebody has moved its VM.
+// volumeExcused reports whether a Volume reports why it does not match its spec. It may be larger. A Machine that lists or has it may not match its own
+// spec either, or may request that its VM is suspended. Its VM may have been moved manually.
 func (k *randomRun) volumeExcused(v *namespaced.Volume) bool {
 	says := v.GetCondition(xpv2.TypeReady).Message + v.GetCondition(kind.TypeUpToDate).Message + v.GetCondition(volume.TypeBound).Message
 	if strings.Contains(says, "cannot shrink to") {
@@ -253,18 +253,18 @@ func (k *randomRun) volumeExcused(v *namespaced.Volume) bool {
 	return says != "" && waits
 }
 
-// keepsSuspended reports whether the VM is suspended as the Machine asks for: its lock lets no disk change.
+// keepsSuspended reports whether the VM is suspended as the Machine requests: its lock prevents changes of disks.
 func (k *randomRun) keepsSuspended() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	return g.Config["lock"] == "suspended" && ptr.Deref(k.m.Parameters().PowerState, "") == v1alpha1.PowerStateSuspended
 }
 
-// isHeldUp reports whether the Machine is not as its spec asks, or a restart of its VM is to change something.
+// isHeldUp reports whether the Machine does not match its spec, or a change waits for a restart of its VM.
 func (k *randomRun) isHeldUp() bool {
 	return !k.tidy() || k.m.GetCondition(conditions.TypeRestartRequired).Status == corev1.ConditionTrue
 }
 
-// waitsForOther reports whether a Volume that the Machine lists is listed by another one as well.
+// waitsForOther reports whether another Machine lists a Volume that the Machine lists too.
 func (k *randomRun) waitsForOther() bool {
 	for name := range k.volumes {
 		if volumeref.Listed(k.m.Parameters(), name) && len(k.listers(name)) > 1 {
@@ -274,7 +274,7 @@ func (k *randomRun) waitsForOther() bool {
 	return false
 }
 
-// waitsForLock reports whether a Volume that the Machine lists is in the stub VM, and says that the VM is locked which is to get it.
+// waitsForLock reports whether a Volume that the Machine lists is in the stub VM, and reports that the VM that will get it is locked.
 func (k *randomRun) waitsForLock() bool {
 	for name, v := range k.volumes {
 		o := v.Observation()
@@ -286,7 +286,7 @@ func (k *randomRun) waitsForLock() bool {
 	return false
 }
 
-// isPinned reports whether a Volume that the Machine lists is on local storage of another node than its VM is on, or is to be on.
+// isPinned reports whether a Volume that the Machine lists is on local storage of a node other than that of its VM, present or future.
 func (k *randomRun) isPinned() bool {
 	g, there := k.pve.Guest(k.vmid())
 	for name, v := range k.volumes {
@@ -306,8 +306,8 @@ func (k *randomRun) holds(v *namespaced.Volume) bool {
 	return ptr.Deref(v.Observation().VMID, 0) == ptr.Deref(k.m.Observation().VMID, -1)
 }
 
-// waitsForHolder reports whether a Volume that the Machine lists cannot come to it: its storage is local, its own VM is suspended, or it is
-// in the VM of a Machine that cannot be as its own spec asks for either.
+// waitsForHolder reports whether a Volume that the Machine lists cannot be attached: its storage is local, its VM is suspended, or it is in the VM of a
+// Machine that cannot match its own spec either.
 func (k *randomRun) waitsForHolder() bool {
 	mine, held := k.m, k.isPinned() || k.isSuspended()
 	for _, l := range k.subjects {
@@ -322,7 +322,7 @@ func (k *randomRun) waitsForHolder() bool {
 	return held
 }
 
-// stubs are the stub VMs.
+// stubs returns the stub VMs.
 func (k *randomRun) stubs() []simulator.Guest {
 	var all []simulator.Guest
 	guests := k.holdings().Guests
@@ -334,7 +334,7 @@ func (k *randomRun) stubs() []simulator.Guest {
 	return all
 }
 
-// consent to what Volumes ask for, without which neither they nor their Machines can go.
+// consent confirms what Volumes ask for, without which neither they nor their Machines can be deleted.
 func (k *randomRun) consent() {
 	k.t.Helper()
 	for name, v := range k.volumes {
@@ -352,7 +352,7 @@ func (k *randomRun) consent() {
 	}
 }
 
-// discard the Volumes. It reports whether they are gone.
+// discard deletes the Volumes. It reports whether they no longer exist.
 func (k *randomRun) discard() bool {
 	k.t.Helper()
 	left := false

@@ -46,20 +46,20 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// The reconcilers of a process, by what they reconcile in the namespaced scope.
+// The reconcilers of a process, by the kinds that they reconcile in the namespaced scope.
 const (
 	ofMachines = 0
 	ofVolumes  = 2
 )
 
-// volumesOf returns what Machines of the scope of a Volume know of Volumes.
+// volumesOf returns a reader of Volumes for Machines of the same scope.
 func volumesOf(mgr ctrl.Manager, empty client.Object) volumes.Reader {
 	return volumes.Reader{
 		Kube: mgr.GetClient(), Direct: mgr.GetAPIReader(), Object: empty, Lists: []resource.ManagedList{&namespaced.VolumeList{}, &cluster.VolumeList{}},
 	}
 }
 
-// setUpVolumes of the namespaced scope.
+// setUpVolumes sets up the controller of Volumes of the namespaced scope.
 func setUpVolumes(mgr ctrl.Manager, o kind.Options) error {
 	return volume.Setup(mgr, o, volume.Kinds{
 		Identity: kind.Identity{GroupVersionKind: namespaced.VolumeGroupVersionKind, Object: &namespaced.Volume{}, List: &namespaced.VolumeList{}},
@@ -68,13 +68,13 @@ func setUpVolumes(mgr ctrl.Manager, o kind.Options) error {
 	})
 }
 
-// An act is what users do to Machines and Volumes.
+// An act is an action of users on Machines and Volumes.
 type act struct {
 	what string
 	do   func(*testing.T, *env)
 }
 
-// volumeScenarios are those of disks that outlive their VMs.
+// volumeScenarios returns the scenarios of disks that outlive their VMs.
 func volumeScenarios() map[string]scenario {
 	grants := []simulator.ScenarioGrant{{Path: "/vms", User: "crossplane@pve", Roles: []string{"PVEVMAdmin"}}}
 	return map[string]scenario{
@@ -107,7 +107,7 @@ func volumeScenarios() map[string]scenario {
 	}
 }
 
-// listing is the spec of a Machine on a node that lists these Volumes.
+// listing returns the spec of a Machine on a node that lists these Volumes.
 func listing(node string, names ...string) v1alpha1.MachineParameters {
 	p := v1alpha1.MachineParameters{Template: new(intstr.FromString("ubuntu-24.04")), Node: &node, Disks: []v1alpha1.MachineDisk{{Name: "root"}}}
 	for i, name := range names {
@@ -118,7 +118,7 @@ func listing(node string, names ...string) v1alpha1.MachineParameters {
 	return p
 }
 
-// together does both.
+// together returns a function that calls both.
 func together(first, second func(*testing.T, *env)) func(*testing.T, *env) {
 	return func(t *testing.T, w *env) {
 		t.Helper()
@@ -127,7 +127,7 @@ func together(first, second func(*testing.T, *env)) func(*testing.T, *env) {
 	}
 }
 
-// lists has a Machine list these Volumes and no others.
+// lists returns an act after which a Machine lists only these Volumes.
 func lists(machine string, names ...string) func(*testing.T, *env) {
 	return func(t *testing.T, w *env) {
 		t.Helper()
@@ -159,7 +159,7 @@ func deleteSecond(t *testing.T, w *env) {
 	w.asSecond(func() { w.delete(t) })
 }
 
-// addVolumes returns the Volumes and the second Machine of a scenario.
+// addVolumes adds and returns the Volumes and the second Machine of a scenario.
 func (w *env) addVolumes(s scenario) []client.Object {
 	w.volumes = map[string]*namespaced.Volume{}
 	var all []client.Object
@@ -184,7 +184,7 @@ func (w *env) addVolumes(s scenario) []client.Object {
 	return all
 }
 
-// asSecond does something to the second Machine, if there is one.
+// asSecond calls a function for the second Machine, if there is one.
 func (w *env) asSecond(do func()) {
 	if w.second == nil {
 		return
@@ -220,7 +220,7 @@ func (w *env) reconcileAll(t *testing.T) (reconcile.Result, error) {
 	return result, err
 }
 
-// reconcileVolume reconciles a Volume once, if it is there, and reads it again.
+// reconcileVolume reconciles a Volume once, if it exists, and reads it again.
 func (w *env) reconcileVolume(t *testing.T, name string) (reconcile.Result, error) {
 	t.Helper()
 	if !w.readVolume(t, name) {
@@ -233,7 +233,7 @@ func (w *env) reconcileVolume(t *testing.T, name string) (reconcile.Result, erro
 	return result, err
 }
 
-// readVolume reads a Volume. It reports whether it is there.
+// readVolume reads a Volume. It reports whether the Volume exists.
 func (w *env) readVolume(t *testing.T, name string) bool {
 	t.Helper()
 	err := w.kube.Get(t.Context(), client.ObjectKeyFromObject(w.volumes[name]), w.volumes[name])
@@ -243,7 +243,7 @@ func (w *env) readVolume(t *testing.T, name string) bool {
 	return err == nil
 }
 
-// changeVolume changes the spec of a Volume as a user does.
+// changeVolume changes the spec of a Volume like a user.
 func (w *env) changeVolume(t *testing.T, name string, change func(*v1alpha1.VolumeParameters)) {
 	t.Helper()
 	w.readVolume(t, name)
@@ -255,7 +255,7 @@ func (w *env) changeVolume(t *testing.T, name string, change func(*v1alpha1.Volu
 	}
 }
 
-// allSettled reports whether the Machines and the Volumes are what their specs want, and nothing goes on.
+// allSettled reports whether the Machines and the Volumes match their specs, and nothing is in progress.
 func (w *env) allSettled(t *testing.T) bool {
 	t.Helper()
 	all := w.settled()
@@ -266,7 +266,7 @@ func (w *env) allSettled(t *testing.T) bool {
 	return all
 }
 
-// volumeSettled reports whether a Volume is as its spec wants it, and the Machine has it that lists it.
+// volumeSettled reports whether a Volume matches its spec, and the Machine that lists it has it.
 func (w *env) volumeSettled(name string) bool {
 	v := w.volumes[name]
 	for _, c := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, kind.TypeUpToDate} {
@@ -283,10 +283,10 @@ func (w *env) volumeSettled(name string) bool {
 		strings.HasPrefix(o.Volume, *p.Storage+":")
 }
 
-// dataOf is what is written to the disk of a Volume, to know it again.
+// dataOf returns the data that are written to the disk of a Volume, to recognize it later.
 func dataOf(name string) []byte { return []byte("data of " + name) }
 
-// writeData to the disks of the Volumes.
+// writeData writes to the disks of the Volumes.
 func (w *env) writeData(t *testing.T) {
 	t.Helper()
 	for name, v := range w.volumes {
@@ -304,11 +304,11 @@ func (w *env) writeData(t *testing.T) {
 	}
 }
 
-// annotationWritten is on Volumes to whose disks something was written.
+// annotationWritten is on Volumes whose disks have data.
 const annotationWritten = "written"
 
-// keepsVolumes checks that the disk of each Volume that is not being deleted has what was written to it. Once nothing goes on, it is where
-// the Volume says, and nowhere else.
+// keepsVolumes checks that the disk of each Volume that is not being deleted has its data. Once nothing is in progress, they must be only where the
+// Volume shows the disk.
 func (w *env) keepsVolumes(t *testing.T, rest bool) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
@@ -327,7 +327,7 @@ func (w *env) keepsVolumes(t *testing.T, rest bool) {
 	}
 }
 
-// ours are the VMs of the Machines and the stub VMs.
+// ours returns the VMs of the Machines and the stub VMs.
 func (w *env) ours(t *testing.T) []simulator.Guest {
 	t.Helper()
 	all := []simulator.Guest{w.victim()}
@@ -349,7 +349,7 @@ func (w *env) ours(t *testing.T) []simulator.Guest {
 	return all
 }
 
-// startDeleteRest begins to delete the second Machine and the Volumes.
+// startDeleteRest starts deleting the second Machine and the Volumes.
 func (w *env) startDeleteRest(t *testing.T) {
 	t.Helper()
 	var all []client.Object
@@ -366,7 +366,7 @@ func (w *env) startDeleteRest(t *testing.T) {
 	}
 }
 
-// restExists reports whether the second Machine or a Volume is there.
+// restExists reports whether the second Machine or a Volume exists.
 func (w *env) restExists(t *testing.T) bool {
 	t.Helper()
 	left := false
@@ -384,7 +384,7 @@ func (w *env) deleteRest(t *testing.T) {
 	w.until(t, "the second Machine and the Volumes are gone", func() bool { return !w.restExists(t) })
 }
 
-// showVolumes is what the second Machine and the Volumes say of themselves.
+// showVolumes returns what the second Machine and the Volumes report.
 func (w *env) showVolumes() string {
 	var b strings.Builder
 	show := func(mg resource.Managed, conditions []xpv2.Condition) {
@@ -403,7 +403,7 @@ func (w *env) showVolumes() string {
 	return b.String()
 }
 
-// tellsOfVolumes is what the Volumes say of failures.
+// tellsOfVolumes returns what the Volumes report about failures.
 func (w *env) tellsOfVolumes() []string {
 	var all []string
 	for _, v := range w.volumes {

@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Reachable returns the addresses that others can reach, IPv4 first. It leaves out loopback and link-local addresses.
+// Reachable returns the addresses that other machines can reach, IPv4 first. It leaves out loopback and link-local addresses.
 func Reachable(all []netip.Addr) []string {
 	var v4, v6 []string
 	for _, a := range all {

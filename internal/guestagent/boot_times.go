@@ -19,24 +19,24 @@ package guestagent
 import "time"
 
 const (
-	// initialBootTime is how long a guest is taken to need until it can answer, if no guest of the same source was seen to.
+	// initialBootTime is the estimated time until a guest can answer, if no guest of the same source was measured.
 	initialBootTime = 4 * time.Second
 
 	// minBootTime is less than any guest needs.
 	minBootTime = 2 * time.Second
 
-	// maxBootTime is the longest from which something is learned.
+	// maxBootTime is the longest measured time that counts.
 	maxBootTime = 5 * time.Minute
 
-	// bootSlack is how late a question may be that still shows when a guest can answer.
+	// bootSlack is the largest delay of a question that still shows when a guest can answer.
 	bootSlack = 5 * time.Second
 
-	// maxBootTimes are remembered.
+	// maxBootTimes is how many times are remembered.
 	maxBootTimes = 1000
 )
 
-// bootTimes are how long guests need from their start until they can answer, by the source of their VM. Guests of the same source need
-// about as long, so that most cost one question or two. Without the estimate it is four or five: TestQuestions.
+// bootTimes estimates how long guests need from their start until they can answer, by the source of their VM. Guests of the same source need about as
+// long, so that most of them need one or two questions. Without the estimate they need four or five: TestQuestions.
 type bootTimes struct {
 	first time.Duration
 	by    map[string]time.Duration
@@ -46,7 +46,7 @@ func newBootTimes() bootTimes {
 	return bootTimes{first: initialBootTime, by: map[string]time.Duration{}}
 }
 
-// sourceOf returns what a Machine's VM was created from.
+// sourceOf returns the source that a Machine's VM was created from.
 func sourceOf(m Machine) string {
 	p := m.Parameters()
 	switch {
@@ -72,14 +72,14 @@ func (b bootTimes) estimate(source string) time.Duration {
 	return b.first
 }
 
-// learn learns from a guest that has answered for the first time since its start, after so many questions without an answer. A guest that
-// has answered the first may have been able to for a while: the next is asked a little sooner. A later answer counts half, so that guests
-// that boot faster than others do not wait for long.
+// learn updates the estimate with a guest that has answered for the first time since its start, after a number of unanswered questions. A guest that
+// answers the first question may have been able to answer earlier, so the next guest is asked a little sooner. A later answer counts half, so that
+// guests that boot faster than others do not wait for long.
 func (b bootTimes) learn(source string, took time.Duration, unanswered int) {
 	known, ok := b.by[source]
 	switch {
 	case took > maxBootTime, unanswered == 0 && took > b.estimate(source)+bootSlack:
-		return // It was asked late.
+		return // The question was late.
 	case unanswered == 0:
 		took -= took / 16
 	case ok:

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// HostKeyFiles returns the paths where OpenSSH keeps the public keys by which a server proves its identity.
+// HostKeyFiles returns the paths where OpenSSH keeps the public host keys of a server.
 func HostKeyFiles() []string {
 	return []string{"/etc/ssh/ssh_host_ed25519_key.pub", "/etc/ssh/ssh_host_ecdsa_key.pub", "/etc/ssh/ssh_host_rsa_key.pub"}
 }
@@ -52,18 +52,18 @@ type hostKeyRecord struct {
 	next  time.Time
 }
 
-// NewHostKeys returns HostKeys that know nothing yet.
+// NewHostKeys returns empty HostKeys.
 func NewHostKeys(now func() time.Time) *HostKeys { return &HostKeys{now: now} }
 
-// Len returns the number of Machines of whose guests something is known.
+// Len returns the number of Machines with a known guest.
 func (h *HostKeys) Len() int {
 	h.guests.Lock()
 	defer h.guests.Unlock()
 	return h.guests.Len()
 }
 
-// Due reports whether a guest that was started at boot is to be asked now, and counts it as asked. A guest that has reported its keys is
-// asked again after its next start.
+// Due reports whether a guest that was started at boot should be asked now, and records that it was asked. A guest that has reported its keys is asked
+// again after its next start.
 func (h *HostKeys) Due(o objectstate.Object, boot time.Time) bool {
 	h.guests.Lock()
 	defer h.guests.Unlock()
@@ -87,17 +87,17 @@ func (h *HostKeys) open(r *hostKeyRecord) bool {
 	return r.tries != hostKeyTries && !h.now().Before(r.next)
 }
 
-// at returns what is known of a guest that was started at boot.
+// at returns the record of a guest that was started at boot.
 func (h *HostKeys) at(o objectstate.Object, boot time.Time) *hostKeyRecord {
 	r := h.guests.Ensure(o)
-	if boot.Sub(r.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and some old.
+	if boot.Sub(r.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and may be old.
 		r.boot, r.tries, r.next = boot, 0, time.Time{}
 	}
 	return r
 }
 
-// Record records the keys that a guest has reported. It is asked no more until its next start. A guest that reports none keeps those that
-// it reported before.
+// Record records the keys that a guest has reported. The guest is not asked again until its next start. If it reports no keys, the former ones are
+// kept.
 func (h *HostKeys) Record(o objectstate.Object, keys string) {
 	if keys != "" {
 		h.update(o, func(r *hostKeyRecord) { r.tries, r.keys = hostKeyTries, keys })
@@ -109,7 +109,7 @@ func (h *HostKeys) giveUp(o objectstate.Object) {
 	h.update(o, func(r *hostKeyRecord) { r.tries = hostKeyTries })
 }
 
-// update updates what is known of a guest, unless its Machine has gone meanwhile.
+// update changes the record of a guest, unless its Machine was deleted meanwhile.
 func (h *HostKeys) update(o objectstate.Object, change func(*hostKeyRecord)) {
 	h.guests.Lock()
 	defer h.guests.Unlock()
@@ -118,7 +118,7 @@ func (h *HostKeys) update(o objectstate.Object, change func(*hostKeyRecord)) {
 	}
 }
 
-// Of returns the keys of a guest, one a line.
+// Of returns the keys of a guest, one per line.
 func (h *HostKeys) Of(o objectstate.Object) string {
 	h.guests.Lock()
 	defer h.guests.Unlock()
@@ -128,20 +128,20 @@ func (h *HostKeys) Of(o objectstate.Object) string {
 	return ""
 }
 
-// Forget forgets a Machine that is gone.
+// Forget forgets a Machine that no longer exists.
 func (h *HostKeys) Forget(o objectstate.Object) {
 	h.guests.Lock()
 	defer h.guests.Unlock()
 	h.guests.Delete(o)
 }
 
-// A FileReader reads files of guests, and knows what it may do.
+// A FileReader reads files of guests, and returns its permissions.
 type FileReader interface {
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	ReadFile(ctx context.Context, ref proxmox.Ref, path string) (string, error)
 }
 
-// mayReadFiles reports whether the token may have the agent read files. That is a privilege of its own, which the provider does without.
+// mayReadFiles reports whether the token may read files through the agent. This needs a separate privilege, which the provider does not require.
 func mayReadFiles(ctx context.Context, c FileReader, vmid int) (bool, error) {
 	path := "/vms/" + strconv.Itoa(vmid)
 	all, err := c.Permissions(ctx, path)
@@ -153,7 +153,7 @@ func mayReadFiles(ctx context.Context, c FileReader, vmid int) (bool, error) {
 	return false, err
 }
 
-// Ask asks a guest for its host keys, and reports whether they differ from those before. A token that may not read files does not ask.
+// Ask asks a guest for its host keys, and reports whether they have changed. It does nothing if the token may not read files.
 func (h *HostKeys) Ask(ctx context.Context, c FileReader, o objectstate.Object, ref proxmox.Ref, log logging.Logger) bool {
 	if may, err := mayReadFiles(ctx, c, ref.VMID); err != nil || !may {
 		log.Debug("Cannot read host keys of guest", "vmid", ref.VMID, "allowed", may, "error", err)
@@ -167,8 +167,7 @@ func (h *HostKeys) Ask(ctx context.Context, c FileReader, o objectstate.Object, 
 	return h.Of(o) != before
 }
 
-// readHostKeys reads those keys that can be read, one a line. A guest need not have each kind. Files that cannot be read are reported to
-// failed.
+// readHostKeys reads the keys that can be read, one per line. A guest need not have each kind. It calls failed for files that cannot be read.
 func readHostKeys(ctx context.Context, c FileReader, ref proxmox.Ref, failed func(file string, err error)) string {
 	var keys []string
 	for _, file := range HostKeyFiles() {
@@ -184,8 +183,7 @@ func readHostKeys(ctx context.Context, c FileReader, ref proxmox.Ref, failed fun
 	return strings.Join(keys, "\n")
 }
 
-// hostKey returns the key in a file, without the comment. The guest can write anything there: what is no key, or too long to be one, is
-// left out.
+// hostKey returns the key in a file, without the comment. The guest can write anything there, so hostKey leaves out what is not a key or is too long.
 func hostKey(content string) string {
 	const longest = 4096
 	fields := strings.Fields(content)

@@ -27,24 +27,24 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// CloudInitResult is the path of the file that cloud-init writes at its end, and removes at the begin of the next start.
+// CloudInitResult is the path of the file that cloud-init writes when it finishes, and removes when it starts.
 const CloudInitResult = "/run/cloud-init/result.json"
 
 const (
-	// longestResult is the length from which on a file is no result of cloud-init.
+	// longestResult is the size from which on a file is not a result of cloud-init.
 	longestResult = 64 << 10
 
-	// mostErrors and longestError limit what is shown of a guest's own words.
+	// mostErrors and longestError limit the errors of a guest that are shown.
 	mostErrors   = 3
 	longestError = 256
 )
 
-// A ProvisioningState is how far cloud-init is in a guest.
+// A ProvisioningState is the progress of cloud-init in a guest.
 type ProvisioningState int
 
 // The states of provisioning.
 const (
-	// ProvisioningUnasked means that the guest was not asked since its start.
+	// ProvisioningUnasked means that the guest has not been asked since its start.
 	ProvisioningUnasked ProvisioningState = iota
 	// ProvisioningRuns means that cloud-init has written no result yet.
 	ProvisioningRuns
@@ -56,11 +56,11 @@ const (
 	ProvisioningDone
 )
 
-// Provisioning is what a guest has reported of cloud-init since its start.
+// Provisioning is what a guest has reported about cloud-init since its start.
 type Provisioning struct {
 	State ProvisioningState
 
-	// Message has the errors of cloud-init, or why the guest cannot be asked.
+	// Message has the errors of cloud-init, or the reason why the guest cannot be asked.
 	Message string
 }
 
@@ -69,7 +69,7 @@ func (p Provisioning) Ended() bool {
 	return p.State == ProvisioningFailed || p.State == ProvisioningDone
 }
 
-// Provisionings remembers what guests have reported of cloud-init.
+// Provisionings remembers what guests have reported about cloud-init.
 type Provisionings struct {
 	now    func() time.Time
 	later  func(time.Duration, func())
@@ -85,23 +85,23 @@ type provisioningRecord struct {
 	next   time.Time
 }
 
-// at returns what is known of a guest that was started at boot.
+// at returns the record of a guest that was started at boot.
 func (p *Provisionings) at(o objectstate.Object, boot time.Time) *provisioningRecord {
 	r := p.guests.Ensure(o)
-	if boot.Sub(r.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and some old.
+	if boot.Sub(r.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and may be old.
 		*r = provisioningRecord{boot: boot}
 	}
 	return r
 }
 
-// Of returns what a guest that was started at boot has reported.
+// Of returns the report of a guest that was started at boot.
 func (p *Provisionings) Of(o objectstate.Object, boot time.Time) Provisioning {
 	p.guests.Lock()
 	defer p.guests.Unlock()
 	return p.at(o, boot).Provisioning
 }
 
-// RecordEarlier notes what a guest that was started at boot had reported before the provider was started, unless it was asked since.
+// RecordEarlier records what a guest that was started at boot had reported before the provider was started, unless the guest has been asked since.
 func (p *Provisionings) RecordEarlier(o objectstate.Object, boot time.Time, reported Provisioning) {
 	p.guests.Lock()
 	defer p.guests.Unlock()
@@ -110,8 +110,8 @@ func (p *Provisionings) RecordEarlier(o objectstate.Object, boot time.Time, repo
 	}
 }
 
-// Due reports whether a guest that was started at boot is to be asked now. If so, it counts as being asked until Ask has returned. A guest
-// whose cloud-init has finished is asked again after its next start.
+// Due reports whether a guest that was started at boot should be asked now. If so, it counts as being asked until Ask returns. A guest whose cloud-init
+// has finished is asked again after its next start.
 func (p *Provisionings) Due(o objectstate.Object, boot time.Time) bool {
 	p.guests.Lock()
 	defer p.guests.Unlock()
@@ -123,8 +123,8 @@ func (p *Provisionings) Due(o objectstate.Object, boot time.Time) bool {
 	return true
 }
 
-// Ask asks a guest that was started at boot for the result of cloud-init, and reports whether the answer is news. If cloud-init has not
-// finished, wake is called when the guest is to be asked again.
+// Ask asks a guest that was started at boot for the result of cloud-init, and reports whether the answer has changed. If cloud-init has not finished,
+// Ask calls wake when the guest should be asked again.
 func (p *Provisionings) Ask(ctx context.Context, c FileReader, o objectstate.Object, ref proxmox.Ref, boot time.Time, wake func()) bool {
 	content, err := c.ReadFile(ctx, ref, CloudInitResult)
 	told := provisioningOf(content, err)
@@ -132,7 +132,7 @@ func (p *Provisionings) Ask(ctx context.Context, c FileReader, o objectstate.Obj
 	defer p.guests.Unlock()
 	r := p.guests.Get(o)
 	if r == nil || boot.Sub(r.boot).Abs() > time.Minute {
-		return false // Its Machine has gone meanwhile, or it was started again.
+		return false // Its Machine was deleted meanwhile, or the guest was started again.
 	}
 	news := r.Provisioning != told
 	r.Provisioning, r.asking = told, false
@@ -148,14 +148,14 @@ func (p *Provisionings) Ask(ctx context.Context, c FileReader, o objectstate.Obj
 	return news
 }
 
-// Forget forgets a Machine that is gone.
+// Forget forgets a Machine that no longer exists.
 func (p *Provisionings) Forget(o objectstate.Object) {
 	p.guests.Lock()
 	defer p.guests.Unlock()
 	p.guests.Delete(o)
 }
 
-// provisioningOf returns what the result of cloud-init, or the error of reading it, means.
+// provisioningOf interprets the result of cloud-init, or the error of reading it.
 func provisioningOf(content string, err error) Provisioning {
 	switch {
 	case proxmox.IsNoSuchFile(err):

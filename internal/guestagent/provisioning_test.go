@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A guestFile is what a guest answers to who reads a file.
+// A guestFile is a guest's response for a file.
 type guestFile struct {
 	content string
 	err     error
@@ -88,7 +88,7 @@ func TestProvisioningOf(t *testing.T) {
 	}
 }
 
-// TestProvisionings asks a guest until cloud-init has finished, ever more seldom, and again after its next start.
+// TestProvisionings asks a guest until cloud-init has finished, at increasing intervals, and again after its next start.
 func TestProvisionings(t *testing.T) {
 	c := newClock()
 	var waits []time.Duration

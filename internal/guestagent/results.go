@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package guestagent remembers what guests report through the QEMU guest agent, and decides when to ask them: their addresses, the
-// host keys of their SSH server and what cloud-init has come to. It is a memory only. What it forgets in a restart of the provider is asked again.
+// Package guestagent remembers what guests report through the QEMU guest agent, and decides when to ask them: their addresses, the host keys of their
+// SSH server and the result of cloud-init. It keeps its data only in memory. After a restart of the provider, guests are asked again.
 package guestagent
 
 import (
@@ -33,88 +33,87 @@ import (
 )
 
 const (
-	// firstPoll and maxPollDelay limit how soon a guest that reports no addresses is asked again: after 2, 3, 4.5 seconds … 5 minutes.
+	// firstPoll and maxPollDelay limit the delay before a guest that reports no addresses is asked again: after 2, 3, 4.5 seconds … 5 minutes.
 	firstPoll    = 2 * time.Second
 	maxPollDelay = 5 * time.Minute
 
-	// minPollDelay is how soon a guest is tried again that may not be asked just now.
+	// minPollDelay is the delay before retrying a guest that may not be asked at the moment.
 	minPollDelay = time.Second
 
-	// moreTries is how often a guest is asked again soon that has reported addresses, but no IPv4 address for one of its networks: 2, 3,
-	// 4.5, 6.75, 10 and 15 seconds later.
+	// moreTries is how often a guest is asked again soon after it has reported addresses, but no IPv4 address for one of its networks: 2, 3, 4.5, 6.75, 10
+	// and 15 seconds later.
 	moreTries = 6
 
 	// maxParallelPolls is how many guests of one node are asked at the same time. PVE has three workers on each node for such calls.
 	maxParallelPolls = 2
 
-	// soonTries is how often a guest that does not answer is asked as soon as firstPoll has it. After that it may have no agent at all.
+	// soonTries is how often a guest that does not answer is asked at the delays that begin with firstPoll. After that it may have no agent at all.
 	soonTries = 11
 
-	// knownPollDelay is how soon a guest is asked again that has reported its addresses.
+	// knownPollDelay is the delay before a guest that has reported its addresses is asked again.
 	knownPollDelay = 30 * time.Minute
 
-	// lowPriorityInterval is the least time between such calls, and calls to guests that stay silent, of one cluster.
+	// lowPriorityInterval is the least time within a cluster between such calls and calls to guests that do not answer.
 	lowPriorityInterval = 10 * time.Second
 )
 
-// A Machine has a VM whose guest is asked.
+// A Machine is a resource with a VM whose guest is asked.
 type Machine interface {
 	GetUID() types.UID
 	Parameters() *v1alpha1.MachineParameters
 	Observation() *v1alpha1.MachineObservation
 }
 
-// A Node of a cluster. Any comparable value can stand for the cluster.
+// A Node is a node of a cluster. Any comparable value can identify the cluster.
 type Node struct {
 	Cluster any
 	Name    string
 }
 
-// Results remembers what guests have reported of their addresses. Guests are asked in the background, since an agent may take its time
-// to answer.
+// Results remembers the addresses that guests have reported. Guests are asked in the background, since an agent may take time to answer.
 type Results struct {
 	now        func() time.Time
 	background func(func())
 	later      func(time.Duration, func())
 
-	// Provisionings are what guests have reported of cloud-init.
+	// Provisionings has what guests have reported about cloud-init.
 	Provisionings *Provisionings
 
-	guests       objectstate.Store[guest] // Its lock is that of all fields below.
+	guests       objectstate.Store[guest] // Its lock protects all fields below.
 	boots        bootTimes
 	slots        map[Node]int
 	delayedUntil map[any]time.Time
 }
 
-// A guest is what is known of a guest since a start.
+// A guest has what is known of a guest since a start.
 type guest struct {
 	boot       time.Time
-	source     string // what its VM was created from
+	source     string // source of the VM
 	interfaces []proxmox.Interface
-	denied     string // why it cannot be asked
+	denied     string // reason why it cannot be asked
 	asking     bool
 	tries      int
-	more       int       // questions for addresses that may be yet to come
-	partial    bool      // whether one of them is to be asked
+	more       int       // questions for addresses that may appear later
+	partial    bool      // whether one of them is due
 	next       time.Time // zero before the first question
-	awaited    time.Time // the question that the Machine is woken for
+	awaited    time.Time // the question that wakes the Machine
 	macs       []string  // of the VM's network cards
-	stale      bool      // whether the question that it is being asked is of before they changed
+	stale      bool      // whether the question in progress is from before they changed
 }
 
-// An Option changes Results.
+// An Option configures Results.
 type Option func(*Results)
 
-// WithBackground sets what runs a function that takes its time.
+// WithBackground sets the function that runs slow functions in the background.
 func WithBackground(run func(func())) Option { return func(r *Results) { r.background = run } }
 
-// WithTimer sets what runs a function at a later time.
+// WithTimer sets the function that runs a function later.
 func WithTimer(later func(time.Duration, func())) Option { return func(r *Results) { r.later = later } }
 
-// WithInitialBootTime sets how long a guest is expected to need until it can answer, if nothing is known of others like it.
+// WithInitialBootTime sets the estimated time until a guest can answer, if nothing is known of guests of the same source.
 func WithInitialBootTime(d time.Duration) Option { return func(r *Results) { r.boots.first = d } }
 
-// New returns Results that know nothing yet.
+// New returns empty Results.
 func New(now func() time.Time, opts ...Option) *Results {
 	r := &Results{
 		now: now, background: func(ask func()) { go ask() }, later: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
@@ -130,7 +129,7 @@ func New(now func() time.Time, opts ...Option) *Results {
 // Background runs a function that asks a guest.
 func (r *Results) Background(ask func()) { r.background(ask) }
 
-// of returns what is known of a guest that was started at boot. What it reported before a restart of the provider is in the status.
+// of returns the record of a guest that was started at boot. The status has what the guest reported before a restart of the provider.
 func (r *Results) of(m Machine, boot time.Time) *guest {
 	if g := r.since(m, boot); g != nil {
 		return g
@@ -149,16 +148,16 @@ func (r *Results) of(m Machine, boot time.Time) *guest {
 	return g
 }
 
-// since returns what is known of a guest that was started at boot, or nil if it was started again or is gone.
+// since returns the record of a guest that was started at boot, or nil if it was started again or no longer exists.
 func (r *Results) since(m Machine, boot time.Time) *guest {
 	g := r.guests.Get(m)
-	if g == nil || boot.Sub(g.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and some old.
+	if g == nil || boot.Sub(g.boot).Abs() > time.Minute { // Uptimes are in whole seconds, and may be old.
 		return nil
 	}
 	return g
 }
 
-// interfacesOf returns the interfaces of a guest as far as the status has them.
+// interfacesOf returns the interfaces of a guest that the status shows.
 func interfacesOf(o *v1alpha1.MachineObservation) []proxmox.Interface {
 	var all []proxmox.Interface
 	known := map[string]bool{}
@@ -188,14 +187,14 @@ func parseAddresses(all []string) []netip.Addr {
 	return out
 }
 
-// Len returns the number of Machines of whose guests something is known.
+// Len returns the number of Machines with a known guest.
 func (r *Results) Len() int {
 	r.guests.Lock()
 	defer r.guests.Unlock()
 	return r.guests.Len()
 }
 
-// StillRunning reports whether a guest that was started at boot was not started again, and is not gone.
+// StillRunning reports whether a guest that was started at boot still exists and was not started again.
 func (r *Results) StillRunning(m Machine, boot time.Time) bool {
 	r.guests.Lock()
 	defer r.guests.Unlock()
@@ -209,8 +208,8 @@ func (r *Results) Addresses(m Machine, boot time.Time) []proxmox.Interface {
 	return r.of(m, boot).interfaces
 }
 
-// UpdateMACs notes the MAC addresses of the VM's network cards. When they have changed, the guest is asked again soon, and what it has reported
-// of a card that is gone counts no more.
+// UpdateMACs records the MAC addresses of the VM's network cards. If they have changed, the guest is asked again soon, and addresses of a removed card
+// no longer count.
 func (r *Results) UpdateMACs(m Machine, boot time.Time, macs []string) {
 	r.guests.Lock()
 	defer r.guests.Unlock()
@@ -225,7 +224,7 @@ func (r *Results) UpdateMACs(m Machine, boot time.Time, macs []string) {
 	g.partial, g.more, g.next = true, 0, r.now().Add(firstPoll)
 }
 
-// without returns the MAC addresses that are not among others.
+// without returns the MAC addresses that are not in a second list.
 func without(macs, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(macs), func(mac string) bool { return hasMAC(others, mac) })
 }
@@ -234,14 +233,14 @@ func hasMAC(macs []string, mac string) bool {
 	return slices.ContainsFunc(macs, func(m string) bool { return strings.EqualFold(m, mac) })
 }
 
-// Denial returns why a guest cannot be asked. It is empty if the guest can be asked.
+// Denial returns the reason why a guest cannot be asked. It is empty if the guest can be asked.
 func (r *Results) Denial(m Machine, boot time.Time) string {
 	r.guests.Lock()
 	defer r.guests.Unlock()
 	return r.of(m, boot).denied
 }
 
-// Deny notes why a guest cannot be asked, or that it can, and reports whether that is news.
+// Deny records why a guest cannot be asked, or that it can, and reports whether that has changed.
 func (r *Results) Deny(m Machine, boot time.Time, why error) bool {
 	r.guests.Lock()
 	defer r.guests.Unlock()
@@ -257,7 +256,7 @@ func (r *Results) Deny(m Machine, boot time.Time, why error) bool {
 	return news
 }
 
-// Due reports whether a guest is to be asked now. If so, it counts as being asked until Record.
+// Due reports whether a guest should be asked now. If so, it counts as being asked until Record is called.
 func (r *Results) Due(m Machine, boot time.Time, at Node) bool {
 	r.guests.Lock()
 	defer r.guests.Unlock()
@@ -274,12 +273,12 @@ func (r *Results) Due(m Machine, boot time.Time, at Node) bool {
 	return true
 }
 
-// lowPriority reports whether the guest's answer would hardly be news.
+// lowPriority reports whether the guest's answer is unlikely to contain anything new.
 func (g *guest) lowPriority() bool {
 	return len(reachableOf(g.interfaces)) > 0 && !g.partial || g.tries > soonTries
 }
 
-// nextPoll returns when a guest is to be asked next: first when others like it could answer.
+// nextPoll returns when a guest should be asked next. The first question is due when guests of the same source could answer.
 func (r *Results) nextPoll(g *guest) time.Time {
 	if g.next.IsZero() {
 		return g.boot.Add(r.boots.estimate(g.source))
@@ -287,8 +286,8 @@ func (r *Results) nextPoll(g *guest) time.Time {
 	return g.next
 }
 
-// WakeForPoll has the Machine of a guest woken in time for the next question, if that is to come soon. Reconciling it again and again
-// would be later on average, or cost more.
+// WakeForPoll wakes the Machine of a guest in time for the next question, if that is due soon. Polling by reconciles would be later on average, or cost
+// more.
 func (r *Results) WakeForPoll(m Machine, boot time.Time, wake func()) {
 	r.guests.Lock()
 	defer r.guests.Unlock()
@@ -312,13 +311,13 @@ func (r *Results) TakeSlot(cluster any, period time.Duration) bool {
 	return true
 }
 
-// delaySlot delays the next slot of a cluster. It drops clusters whose delay is over: they may be in use no more.
+// delaySlot delays the next slot of a cluster. It removes clusters whose delay is over, since they may not be used any more.
 func (r *Results) delaySlot(cluster any, period time.Duration) {
 	maps.DeleteFunc(r.delayedUntil, func(_ any, until time.Time) bool { return !r.now().Before(until) })
 	r.delayedUntil[cluster] = r.now().Add(period)
 }
 
-// Record records what a guest has reported, nil if it did not answer. It reports whether that is news.
+// Record records what a guest has reported, or nil if it did not answer. It reports whether that has changed.
 func (r *Results) Record(m Machine, boot time.Time, at Node, reported []proxmox.Interface) bool {
 	r.guests.Lock()
 	defer r.guests.Unlock()
@@ -350,8 +349,8 @@ func (r *Results) Record(m Machine, boot time.Time, at Node, reported []proxmox.
 	return news
 }
 
-// PollAgain has a guest asked again soon that has not reported all that can be expected: routers announce IPv6 sooner than DHCP assigns
-// IPv4, and one network comes up after the other. The guest may have no more, so it is asked a few times only.
+// PollAgain schedules another question soon for a guest that has not reported all addresses that can be expected: routers announce IPv6 sooner than
+// DHCP assigns IPv4, and networks come up one after the other. The guest may have no more addresses, so it is asked only a few times.
 func (r *Results) PollAgain(m Machine, boot time.Time) {
 	r.guests.Lock()
 	defer r.guests.Unlock()
@@ -363,7 +362,7 @@ func (r *Results) PollAgain(m Machine, boot time.Time) {
 	g.more++
 }
 
-// retryDelay returns the delay after so many questions without an answer and one more.
+// retryDelay returns the delay after a number of unanswered questions.
 func retryDelay(tries int) time.Duration {
 	d := firstPoll
 	for range min(tries, 20) {
@@ -372,7 +371,7 @@ func retryDelay(tries int) time.Duration {
 	return min(d, maxPollDelay)
 }
 
-// Forget forgets a Machine that is gone.
+// Forget forgets a Machine that no longer exists.
 func (r *Results) Forget(m objectstate.Object) {
 	r.Provisionings.Forget(m)
 	r.guests.Lock()

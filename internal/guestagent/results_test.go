@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A clock that stands until it is set.
+// A clock that stands still until it is set.
 type clock struct{ time time.Time }
 
 func newClock() *clock                { return &clock{time: time.Unix(1_800_000_000, 0)} }
@@ -75,7 +75,7 @@ func TestGuestTalks(t *testing.T) {
 	if g.Addresses(m, boot) != nil {
 		t.Error("What was told before a start may hold no more")
 	}
-	c.wait(initialBootTime + firstPoll) // As long as it took before.
+	c.wait(initialBootTime + firstPoll) // As long as before.
 	due("After another start", true)
 	other := &namespaced.Machine{}
 	other.UID = "other"
@@ -86,7 +86,7 @@ func TestGuestTalks(t *testing.T) {
 	}
 }
 
-// TestUpdateMACs has a VM lose a network card and get another one, while its guest is asked and while it is not.
+// TestUpdateMACs removes a network card of a VM and adds another one, while its guest is being asked and while it is not.
 func TestUpdateMACs(t *testing.T) {
 	c := newClock()
 	g := New(c.now)
@@ -132,7 +132,7 @@ func TestUpdateMACs(t *testing.T) {
 	shows("The card is there", "192.0.2.1")
 }
 
-// TestAskMore has a guest tell of IPv6 before DHCP has given it an IPv4 address.
+// TestAskMore lets a guest report IPv6 addresses before it gets an IPv4 address by DHCP.
 func TestAskMore(t *testing.T) {
 	c := newClock()
 	g := New(c.now)
@@ -141,7 +141,7 @@ func TestAskMore(t *testing.T) {
 	docker := proxmox.Interface{Name: "docker0", MAC: "02:42:00:00:00:01", Addresses: addresses("172.17.0.1")}
 	some := []proxmox.Interface{docker, {Name: "eth0", MAC: mac, Addresses: addresses("2001:db8::1", "169.254.0.1")}}
 	all := []proxmox.Interface{docker, {Name: "eth0", MAC: mac, Addresses: addresses("2001:db8::1", "192.0.2.1")}}
-	// asked a guest for some time, how often.
+	// asked asks a guest for some time, and returns how often.
 	asked := func(told []proxmox.Interface, long time.Duration) (n int) {
 		for until := c.now().Add(long); c.now().Before(until); c.wait(minPollDelay) {
 			if !g.Due(m, boot, at) {
@@ -170,15 +170,15 @@ func TestAskMore(t *testing.T) {
 	}
 }
 
-// TestQuestions has guests made of one template started one after the other: after the
-// first few, most cost one question or two, and none has its addresses late.
+// TestQuestions starts guests from one template one after the other, and checks that after the first few, most need one or two questions, and none has
+// its addresses late.
 func TestQuestions(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		needs  func(guest int) time.Duration // until its agent answers
-		first  int                           // questions to the first guest, at most
-		each   float64                       // questions to those after the first five, on average
-		late   time.Duration                 // the longest after the agent is up, of these
+		needs  func(guest int) time.Duration // time until its agent answers
+		first  int                           // maximum number of questions to the first guest
+		each   float64                       // average number of questions to those after the first five
+		late   time.Duration                 // maximum delay of these after the agent is up
 	}{
 		"Fast": {
 			reason: "Guests that boot fast are asked soon.", needs: func(int) time.Duration { return 3 * time.Second }, first: 1, each: 1.5,
@@ -208,7 +208,7 @@ func TestQuestions(t *testing.T) {
 				m := &namespaced.Machine{}
 				m.UID = types.UID(strconv.Itoa(i))
 				boot, n := c.now(), 0
-				woken := boot // Once the VM was started.
+				woken := boot // After the VM was started.
 				g.later = func(d time.Duration, _ func()) { woken = c.now().Add(d) }
 				for up := boot.Add(tc.needs(i)); ; {
 					c.wait(woken.Sub(c.now()))
@@ -286,7 +286,7 @@ func TestBoots(t *testing.T) {
 	}
 }
 
-// Agents that never answer cost a cluster no more than a few calls a minute.
+// TestSilentGuests checks that agents that never answer cost a cluster no more than a few calls a minute.
 func TestSilentGuests(t *testing.T) {
 	c := newClock()
 	g := New(c.now)

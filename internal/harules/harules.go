@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package harules decides which rules high availability of Proxmox VE is to have for a VM, and which calls bring it there. It calls
-// nobody.
+// Package harules decides which HA rules of Proxmox VE a VM needs, and which calls create them. It makes no calls itself.
 package harules
 
 import (
@@ -30,31 +29,32 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// namePrefix begins the names of our rules and groups. No other rule is changed. The rule of one VM has the UUID in its name. The
-// rule of several VMs has who created it: rules of another control plane with the same namespaces have none of our VMs.
+// namePrefix begins the names of the provider's rules and groups. No other rule is changed. The name of one VM's rule has the VM's UUID. The name of a
+// rule for several VMs has a hash of its creator's UID, so that it differs from the rules of another control plane with the same namespaces, which have
+// none of our VMs.
 const namePrefix = "crossplane-"
 
 // reSharedRule matches the names of rules for several VMs.
 var reSharedRule = regexp.MustCompile(`^` + namePrefix + `(apart|together)-[0-9a-f]{12}-[0-9a-f]{8}$`)
 
-// migratedGroup begins the name of the rule that PVE 9 makes of a group of PVE 8.
+// migratedGroup begins the names of rules that PVE 9 creates from groups of PVE 8.
 const migratedGroup = "ha-group-"
 
-// Desired is what the rules of HA are to say of a VM. Without Nodes and Affinities it wants no rule.
+// Desired describes the desired HA rules of a VM. Without Nodes and Affinities, no rule is desired.
 type Desired struct {
-	// SID is the VM as HA names it.
+	// SID is the VM's name in HA.
 	SID string
 
-	// Name is that of the VM's own rule.
+	// Name is the name of the VM's own rule.
 	Name string
 
-	// ownerSuffix ends the names of shared rules that this VM is the first of.
+	// ownerSuffix ends the names of shared rules whose first VM this is.
 	ownerSuffix string
 
 	// Nodes that the VM may run on, or nil.
 	Nodes []string
 
-	// Owner is the comment of the VM's own rule: for whom it is kept.
+	// Owner is the comment of the VM's own rule, which names its owner.
 	Owner string
 
 	// Affinities with other VMs.
@@ -67,12 +67,12 @@ type Desired struct {
 	Machines map[string]bool
 }
 
-// None returns what is desired of a VM that is to have no rules.
+// None returns the desired state of a VM without rules.
 func None(uid, uuid string, vmid int, owner string) Desired {
 	return Desired{SID: SID(vmid), Name: ruleName(uuid), ownerSuffix: shortHash(uid, 8), Owner: owner}
 }
 
-// An Affinity is what one shared rule is to say.
+// An Affinity describes one shared rule.
 type Affinity struct {
 	// Prefix of the rule's name.
 	Prefix string
@@ -83,11 +83,11 @@ type Affinity struct {
 	// Comment of the rule.
 	Comment string
 
-	// Members are the VMs as HA names them.
+	// Members are the VMs by their names in HA.
 	Members []string
 }
 
-// A Step is one call that brings the rules of HA nearer to what is desired.
+// A Step is one call that brings the HA rules closer to the desired ones.
 type Step struct {
 	Action Action
 	Rule   proxmox.HARule
@@ -96,7 +96,7 @@ type Step struct {
 	Before string
 }
 
-// An Action is what a Step does with its rule.
+// An Action is the operation of a Step on its rule.
 type Action int
 
 // The actions of a Step.
@@ -122,14 +122,13 @@ func newAffinity(namespace, key string, apart bool, members []string) Affinity {
 	return Affinity{Prefix: namePrefix + kind + "-" + shortHash(namespace+"/"+key, 12) + "-", Affinity: affinity, Comment: comment, Members: members}
 }
 
-// shortHash returns the first digits of a text's checksum.
+// shortHash returns the first digits of a text's hash.
 func shortHash(s string, digits int) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])[:digits]
 }
 
-// Steps returns the steps from the rules that HA has to the desired ones. Removals come first, since PVE takes no rule that
-// contradicts another.
+// Steps returns the steps from the existing HA rules to the desired ones. Removals come first, since PVE refuses a rule that contradicts another.
 func (d Desired) Steps(has proxmox.HARules) []Step {
 	var keep []Step
 	kept := map[string]bool{}
@@ -154,7 +153,7 @@ func (d Desired) Steps(has proxmox.HARules) []Step {
 	return append(drop, keep...)
 }
 
-// rules returns the rules as they should be.
+// rules returns the desired rules.
 func (d Desired) rules(has proxmox.HARules) []proxmox.HARule {
 	var all []proxmox.HARule
 	if d.Nodes != nil {
@@ -197,7 +196,7 @@ func (d Desired) resources(b Affinity, now []string) []string {
 	return all
 }
 
-// leave returns the steps that take the VM out of a rule.
+// leave returns the steps that remove the VM from a rule.
 func (d Desired) leave(r proxmox.HARule) []Step {
 	before := Describe(r)
 	if r.Name == d.Name || r.Name == migratedGroup+d.Name {
@@ -213,13 +212,13 @@ func (d Desired) leave(r proxmox.HARule) []Step {
 	return []Step{{Action: Change, Rule: r, Before: before}}
 }
 
-// sameRule reports whether two rules say the same.
+// sameRule reports whether two rules are equal.
 func sameRule(a, b proxmox.HARule) bool {
 	return a.Type == b.Type && a.Strict == b.Strict && a.Affinity == b.Affinity &&
 		slices.Equal(a.Resources, b.Resources) && slices.Equal(a.Nodes, b.Nodes)
 }
 
-// Describe returns what a rule says, for the list of differences.
+// Describe describes a rule, for the list of differences.
 func Describe(r proxmox.HARule) string {
 	if r.Type == proxmox.HAResourceAffinity {
 		return r.Affinity + ": " + strings.Join(r.Resources, ", ")
@@ -234,7 +233,7 @@ func Describe(r proxmox.HARule) string {
 	return strings.Join(r.Resources, ", ") + ": " + text
 }
 
-// Difference returns the difference that a step ends.
+// Difference returns the difference that a step removes.
 func (s Step) Difference() v1alpha1.MachinePendingChange {
 	c := v1alpha1.MachinePendingChange{Option: "high availability rule " + s.Rule.Name, Current: s.Before}
 	if s.Action != Remove {
@@ -243,5 +242,5 @@ func (s Step) Difference() v1alpha1.MachinePendingChange {
 	return c
 }
 
-// SID returns the name that HA has for a VM.
+// SID returns the name of a VM in HA.
 func SID(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }

@@ -104,7 +104,7 @@ func TestSteps(t *testing.T) {
 
 func onNodes(nodes ...string) func(*Desired) { return func(d *Desired) { d.Nodes = nodes } }
 
-// with an affinity, where HA manages some VMs.
+// with adds an affinity, with the VMs that HA manages.
 func with(a Affinity, managed ...string) func(*Desired) {
 	return func(d *Desired) {
 		d.Affinities, d.Managed, d.Machines = []Affinity{a}, map[string]bool{}, map[string]bool{"vm:100": true, "vm:101": true}

@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/placement"
 )
 
-// Members are the Machines whose VMs a rule of HA may name.
+// Members are the Machines whose VMs an HA rule may name.
 type Members struct {
 	self   placement.Occupant
 	nodes  []placement.Node
@@ -43,7 +43,7 @@ func (m *Members) Add(o placement.Occupant, vmid int) {
 	m.others = append(m.others, o)
 }
 
-// SetTargets sets the nodes and affinities that the placement of the VM asks for. It returns why HA cannot have some of them.
+// SetTargets sets the nodes and affinities that the placement of the VM requests. It returns the reasons why HA cannot have some of them.
 func (m *Members) SetTargets(d *Desired) (rejections []string) {
 	bonds := placement.Bonds(m.self, m.others)
 	for _, b := range bonds {
@@ -68,8 +68,8 @@ func (m *Members) sidsOf(b placement.Bond) []string {
 	return sids
 }
 
-// ownNodes returns the nodes for the VM's own rule. Of VMs that are kept together PVE takes one such rule only, which counts for all:
-// the VM with the lowest ID has it.
+// ownNodes returns the nodes for the VM's own rule. For VMs that are kept together, PVE accepts only one such rule, which applies to all of them: the
+// VM with the lowest ID has it.
 func (m *Members) ownNodes(managed map[string]bool, bonds []placement.Bond, allowed []string) (own, rejections []string) {
 	own = allowed
 	for _, b := range bonds {

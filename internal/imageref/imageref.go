@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package imageref decides what of an Image a Machine is made from: which revision, and
-// which of its files or templates. It asks nobody: all it knows is in its arguments.
+// Package imageref decides which revision of an Image a Machine uses, and which of its files or templates. It makes no calls: all it knows is in its
+// arguments.
 package imageref
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// An Image of either scope.
+// An Image is an Image of either scope.
 type Image interface {
 	resource.Managed
 
@@ -39,24 +39,23 @@ type Image interface {
 	Observation() *v1alpha1.ImageObservation
 }
 
-// A Reference is what a Machine asks of an Image.
+// A Reference describes what a Machine needs of an Image.
 type Reference struct {
-	// Name of the Image, of the Machine's own scope and namespace.
+	// Name of the Image, which has the Machine's scope and namespace.
 	Name string
 
-	// Template is true if a template of it is cloned, and false if its file is
-	// imported.
+	// Template is true if a template of the Image is cloned, and false if its file is imported.
 	Template bool
 }
 
-// A Machine of either scope, as far as it refers to Images.
+// A Machine is a Machine of either scope, as far as it refers to Images.
 type Machine interface {
 	resource.Managed
 
 	Parameters() *v1alpha1.MachineParameters
 }
 
-// Of returns what the spec of a Machine asks of an Image, and whether it names one.
+// Of returns what the spec of a Machine needs of an Image, and whether it names one.
 func Of(m Machine) (Reference, bool) {
 	p := m.Parameters()
 	switch {
@@ -70,13 +69,13 @@ func Of(m Machine) (Reference, bool) {
 	return Reference{}, false
 }
 
-// A NotReadyError is why a Machine has to wait for an Image.
+// A NotReadyError is the reason why a Machine has to wait for an Image.
 type NotReadyError struct{ Message string }
 
 // Error returns the message.
 func (e *NotReadyError) Error() string { return e.Message }
 
-// Brief is the wait without the details of what keeps the Image: "image 'x' is not ready: StorageNotFound".
+// Brief returns the error without the details of the Image's problem: "image 'x' is not ready: StorageNotFound".
 func (e *NotReadyError) Brief() error {
 	parts := strings.SplitN(e.Message, ": ", 3)
 	return &NotReadyError{Message: strings.Join(parts[:min(len(parts), 2)], ": ")}
@@ -86,13 +85,12 @@ func notReady(format string, args ...any) error {
 	return &NotReadyError{Message: fmt.Sprintf(format, args...)}
 }
 
-// Missing returns the wait for an Image that is not there.
+// Missing returns the error for an Image that does not exist.
 func Missing(name string) error { return notReady("image '%s' not found", name) }
 
-// A Replica is a file, or a template, that a VM can be made from.
+// A Replica is a file or a template that a VM can be created from.
 type Replica struct {
-	// Node that has it, and Storage that it is on. Every node that has the storage can
-	// use one that is Shared.
+	// Node that has it, and Storage that it is on. If it is Shared, every node with the storage can use it.
 	Node, Storage string
 	Shared        bool
 
@@ -101,7 +99,7 @@ type Replica struct {
 	VMID   int
 }
 
-// A Choice is the revision that a VM is made from, and where it is.
+// A Choice is the revision that a VM is created from, and its replicas.
 type Choice struct {
 	Pin Pin
 
@@ -109,8 +107,8 @@ type Choice struct {
 	Replicas []Replica
 }
 
-// Choose chooses the revision of an Image that a VM is made from: the one that is pinned, if there
-// is one and it is still there, or else the newest that is complete.
+// Choose chooses the revision of an Image that a VM is created from: the pinned one if there is one and it still exists, otherwise the newest complete
+// one.
 func Choose(image Image, r Reference, pinned *Pin) (Choice, error) {
 	o := image.Observation()
 	if meta.WasDeleted(image) {
@@ -133,7 +131,7 @@ func Choose(image Image, r Reference, pinned *Pin) (Choice, error) {
 	return c, nil
 }
 
-// older returns the choice of a revision that is not the newest, if any of it is there.
+// older returns the choice of a revision that is not the newest, if a replica of it exists.
 func older(image Image, r Reference, revision int32) (Choice, bool) {
 	for _, rev := range image.Observation().Revisions {
 		if rev.Revision == revision {
@@ -180,8 +178,8 @@ func fileReplicas(files []v1alpha1.ImageReplica) []Replica {
 	return all
 }
 
-// reason returns the reason why an Image cannot be used, with no more than what changes when it can be or has
-// failed: how far a download is stands in the Image itself.
+// reason returns the reason why an Image cannot be used. It contains only what changes when the Image becomes usable or fails: the progress of a
+// download is shown in the Image itself.
 func reason(image Image, r Reference) string {
 	ready := image.GetCondition(xpv2.TypeReady)
 	switch {
@@ -197,11 +195,10 @@ func reason(image Image, r Reference) string {
 	return string(ready.Reason) + ": " + ready.Message
 }
 
-// underWay returns the reasons of an Image that is on its way.
+// underWay returns the reasons of an Image that is being prepared.
 func underWay() []string { return []string{"Creating", "Downloading", "MakingTemplate"} }
 
-// On returns what a node can use, given which nodes have a storage; what is on the node
-// itself first.
+// On returns the replica that a node can use, given which nodes have a storage. A replica on the node itself comes first.
 func (c Choice) On(node string, has func(node, storage string) bool) (Replica, bool) {
 	for _, r := range c.Replicas {
 		if r.Node == node && !r.Shared {
@@ -216,7 +213,7 @@ func (c Choice) On(node string, has func(node, storage string) bool) (Replica, b
 	return Replica{}, false
 }
 
-// Nodes returns those that can use the revision, among all nodes.
+// Nodes returns the nodes that can use the revision.
 func (c Choice) Nodes(all []string, has func(node, storage string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(node string) bool {
 		_, ok := c.On(node, has)
@@ -224,8 +221,7 @@ func (c Choice) Nodes(all []string, has func(node, storage string) bool) []strin
 	})
 }
 
-// Changed reports whether an Image has changed in a way that a Machine which waits for it
-// has to know of.
+// Changed reports whether an Image has changed in a way that matters to a Machine that waits for it.
 func Changed(before, after Image) bool { return stateOf(before) != stateOf(after) }
 
 // stateOf returns the state of an Image, as far as Machines wait for it.

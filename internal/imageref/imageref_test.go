@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// imageOf is an Image with an observation.
+// imageOf returns an Image with an observation.
 func imageOf(change func(*namespaced.Image)) *namespaced.Image {
 	i := &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Name: "debian", UID: "uid"}}
 	i.Spec.ForProvider.Template = &v1alpha1.ImageTemplate{}
@@ -235,7 +235,7 @@ func TestSharedName(t *testing.T) {
 	}
 }
 
-// TestTenantName has the Image of a URL that is a tenant's be told from that of others, and those who ask for it be found.
+// TestTenantName checks that the name of a tenant's Image of a URL differs from those of others, and that Machines that name the URL are found.
 func TestTenantName(t *testing.T) {
 	url := "https://cloud.debian.org/images/" + strings.Repeat("debian-", 20) + ".qcow2"
 	m := &namespaced.Machine{}

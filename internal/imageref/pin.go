@@ -25,37 +25,36 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// AnnotationPin has which revision of which Image a Machine is made from. It is written
-// before the VM is created and stays: a newer revision changes no Machine.
+// AnnotationPin has the Image and the revision that a Machine is created from. It is written before the VM is created and stays: a newer revision
+// changes no Machine.
 const AnnotationPin = "proxmox.vitistack.io/image-pin"
 
-// A Pin is a revision of an Image.
+// A Pin identifies a revision of an Image.
 type Pin struct {
-	// Name of the Image, of the Machine's own scope and namespace, and its UID.
+	// Name of the Image, which has the Machine's scope and namespace, and its UID.
 	Name string `json:"name"`
 	UID  string `json:"uid"`
 
 	// Revision of the Image.
 	Revision int32 `json:"revision"`
 
-	// Digest of the revision's file, and its File name, without the storage and the
-	// folder.
+	// Digest of the revision's file, and the File name without the storage and the folder.
 	Digest string `json:"digest,omitempty"`
 	File   string `json:"file,omitempty"`
 
 	// Volume that a disk is filled with.
 	Volume string `json:"volume,omitempty"`
 
-	// Template is true for a clone of the revision's template, which has the VMID.
+	// Template is true for a clone of the revision's template with the VMID.
 	Template bool `json:"template,omitempty"`
 	VMID     int  `json:"vmid,omitempty"`
 }
 
-// String returns the pin as it is kept.
+// String returns the pin as the annotation has it.
 func (p Pin) String() string {
 	text, err := json.Marshal(p)
 	if err != nil {
-		return "" // Such values can always be written.
+		return "" // Such values can always be encoded.
 	}
 	return string(text)
 }

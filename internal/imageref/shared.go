@@ -30,26 +30,24 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// LabelShared marks an Image that was made for the Machines that ask for its URL, and that
-// goes with the last of them.
+// LabelShared marks an Image that was created for the Machines that name its URL. It is deleted with the last of them.
 const LabelShared = "proxmox.vitistack.io/shared-image"
 
-// defaultStorage is what a file is downloaded to if the Machine names no storage: every
-// installation of Proxmox VE has it.
+// defaultStorage is the storage that a file is downloaded to if the Machine names none. Every installation of Proxmox VE has it.
 const defaultStorage = "local"
 
 const (
 	// longestStem is the length of the part of a URL that is in the name of an Image.
 	longestStem = 40
 
-	// hashDigits of what is asked for are in the name of an Image, and tenantDigits of
-	// whose it is if it is a tenant's: the whole name is a DNS label.
+	// hashDigits is the length of the hash of the request in the name of an Image, and tenantDigits that of the tenant's hash, if it belongs to a tenant.
+	// The whole name is a DNS label.
 	hashDigits, tenantDigits = 12, 9
 )
 
 var reNotName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// SharedParameters returns those of the Image of a URL.
+// SharedParameters returns the parameters of the Image of a URL.
 func SharedParameters(i *v1alpha1.MachineImage) v1alpha1.ImageParameters {
 	p := v1alpha1.ImageParameters{
 		Source:   v1alpha1.ImageSource{URL: i.URL, Checksum: i.Checksum, ChecksumURL: i.ChecksumURL, Format: i.Format},
@@ -61,8 +59,8 @@ func SharedParameters(i *v1alpha1.MachineImage) v1alpha1.ImageParameters {
 	return *p.DeepCopy()
 }
 
-// SharedName returns the name of the Image of a URL that a Machine asks for: the file's,
-// and a hash of all that is asked for and of the provider config.
+// SharedName returns the name of the Image of a URL that a Machine names. It consists of the file's name and a hash of the whole request and the
+// provider config.
 func SharedName(i *v1alpha1.MachineImage, config string) string {
 	p := SharedParameters(i)
 	asked := []string{config}
@@ -78,8 +76,8 @@ func SharedName(i *v1alpha1.MachineImage, config string) string {
 	return strings.TrimLeft(stem+"-"+hex.EncodeToString(sum[:])[:hashDigits], "-")
 }
 
-// TenantName returns the name of the Image of a URL of one tenant alone, which is told from that of others by what its files begin with. Without that it is
-// the name that all have.
+// TenantName returns the name of the Image of a URL that belongs to one tenant. The prefix of its files distinguishes it from that of other tenants.
+// Without a prefix it is the shared name.
 func TenantName(name, prefix string) string {
 	if prefix == "" {
 		return name
@@ -88,13 +86,13 @@ func TenantName(name, prefix string) string {
 	return name + "-" + hex.EncodeToString(sum[:])[:tenantDigits]
 }
 
-// IsNamed reports whether an Image is one that a Machine may have asked for by a name, or by a URL, whichever tenant it is of.
+// IsNamed reports whether a Machine may refer to an Image by its name or by a URL, whichever tenant it belongs to.
 func IsNamed(m Machine, image string) bool {
 	ref, refers := Of(m)
 	return refers && (ref.Name == image || AsksForURL(m) && strings.HasPrefix(image, ref.Name+"-"))
 }
 
-// AsksForURL reports whether it is a URL by which the spec of a Machine asks for an Image.
+// AsksForURL reports whether the spec of a Machine refers to an Image by a URL.
 func AsksForURL(m Machine) bool {
 	p := m.Parameters()
 	return p.TemplateRef == nil && p.Image != nil && p.Image.Ref == nil && p.Image.URL != nil
@@ -110,14 +108,13 @@ func fileOf(address string) string {
 	return strings.TrimSuffix(base, path.Ext(base))
 }
 
-// SameSource reports whether an Image is what a Machine asks for by a URL. It may have a
-// template and more besides.
+// SameSource reports whether an Image matches the URL that a Machine names. It may also have a template and more.
 func SameSource(image Image, i *v1alpha1.MachineImage) bool {
 	wanted, has := SharedParameters(i), image.Parameters()
 	return reflect.DeepEqual(wanted.Source, has.Source) && reflect.DeepEqual(wanted.Storages, has.Storages)
 }
 
-// ConfigOf returns what names the provider config of a resource.
+// ConfigOf returns a name for the provider config of a resource.
 func ConfigOf(mg resource.Managed) string {
 	switch mg := mg.(type) {
 	case resource.TypedProviderConfigReferencer:

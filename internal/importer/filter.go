@@ -26,8 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A Filter chooses guests. Each of its lists that is not empty has to have what a
-// guest is or has.
+// A Filter selects guests. Each list that is not empty has to match the guest.
 type Filter struct {
 	// Nodes that the guest may be on.
 	Nodes []string
@@ -35,10 +34,10 @@ type Filter struct {
 	// Pools that the guest may be a member of.
 	Pools []string
 
-	// Tags of which the guest has to have one, in capitals or not.
+	// Tags of which the guest must have one, regardless of case.
 	Tags []string
 
-	// Names of the guest, with * ? and [] for others.
+	// Names of the guest, which may contain * ? and [] as wildcards.
 	Names []string
 
 	// VMIDs of the guest.
@@ -65,7 +64,7 @@ func (f Filter) keeps(g proxmox.Guest) bool {
 		})
 }
 
-// oneOf reports whether one of the values fits, or there are none.
+// oneOf reports whether one of the values matches, or there are none.
 func oneOf[T any](values []T, fits func(T) bool) bool {
 	return len(values) == 0 || slices.ContainsFunc(values, fits)
 }

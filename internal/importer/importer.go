@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package importer writes manifests for the VMs that a Proxmox VE cluster has. It
-// reads only.
+// Package importer writes manifests for the VMs of a Proxmox VE cluster. It only reads.
 package importer
 
 import (
@@ -33,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/export"
 )
 
-// A Cluster tells of its guests.
+// A Cluster returns the guests of a cluster.
 type Cluster interface {
 	Guests(ctx context.Context) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
@@ -41,32 +40,30 @@ type Cluster interface {
 	HAResource(ctx context.Context, vmid int) (proxmox.HASettings, error)
 }
 
-// atOnce is how many VMs are read at once: few, so that Proxmox VE has time for
-// others.
+// atOnce is how many VMs are read in parallel: few, so that Proxmox VE has capacity for other clients.
 const atOnce = 4
 
-// A Find is a guest that was chosen, and what was found out about it.
+// A Find is a guest that was selected, with the results for it.
 type Find struct {
 	proxmox.Guest
 
 	// Resource is the name that its Machine gets.
 	Resource string
 
-	// Machine is the one that it has already, as namespace/name.
+	// Machine is its existing Machine, as namespace/name.
 	Machine string
 
 	// Description of the VM; nil without one.
 	Description *export.Description
 
-	// Skipped says why a guest is no Machine; empty for one that is.
+	// Skipped is the reason why a guest is not imported; empty for one that is.
 	Skipped string
 
-	// Err is why a VM could not be read.
+	// Err is the reason why a VM could not be read.
 	Err error
 }
 
-// Guests returns the guests of a cluster that the filter keeps, by VMID, with the names that their
-// Machines get. These do not depend on the filter.
+// Guests returns the guests of a cluster that the filter selects, by VMID, with the names of their Machines. The names do not depend on the filter.
 func Guests(ctx context.Context, c Cluster, f Filter) ([]Find, error) {
 	guests, err := c.Guests(ctx)
 	if err != nil {
@@ -83,14 +80,14 @@ func Guests(ctx context.Context, c Cluster, f Filter) ([]Find, error) {
 	return finds, nil
 }
 
-// Machines that there are, as namespace/name, by the UUID of their VM in lower case, and the VMIDs that they have.
+// Machines has the existing Machines, as namespace/name, by the UUID of their VM in lower case, and their VMIDs.
 type Machines struct {
 	ByUUID map[string]string
 	VMIDs  map[int]bool
 }
 
-// Find notes which Machine each guest has. Only guests are read whose VMID a Machine has, since VMIDs are those of one cluster and may be
-// used again there.
+// Find records the Machine of each guest. It reads only guests whose VMID a Machine has. VMIDs alone are not sufficient, since they belong to one
+// cluster and may be reused there.
 func (all Machines) Find(ctx context.Context, c Cluster, finds []Find) error {
 	var group errgroup.Group
 	group.SetLimit(atOnce)
@@ -105,11 +102,11 @@ func (all Machines) Find(ctx context.Context, c Cluster, finds []Find) error {
 			})
 		}
 	}
-	_ = group.Wait() // It has no errors.
+	_ = group.Wait() // The functions return no errors.
 	return ctx.Err()
 }
 
-// skipped returns why a guest is no Machine.
+// skipped returns the reason why a guest cannot be a Machine.
 func skipped(g proxmox.Guest) string {
 	switch {
 	case g.Type != "qemu":
@@ -120,27 +117,25 @@ func skipped(g proxmox.Guest) string {
 	return ""
 }
 
-// Rules of a run, besides what the cluster tells.
+// Rules for a run, in addition to the data of the cluster.
 type Rules struct {
-	// Refuses says which fields of parameters admission does not take, by their
-	// paths.
+	// Refuses returns the paths of the fields of parameters that admission refuses.
 	Refuses func(v1alpha1.MachineParameters) []string
 
-	// Namespace of the Machines that the manifests are of; empty for those that have
-	// none.
+	// Namespace of the Machines in the manifests; empty for Machines without one.
 	Namespace string
 
-	// Managed are the Machines that there are.
+	// Managed are the existing Machines.
 	Managed Machines
 
-	// Existing has VMs be described that have a Machine already, of the name and namespace that its manifest has.
+	// Existing includes VMs that already have a Machine with the name and namespace of the manifest.
 	Existing bool
 
-	// Each is called for every guest that is done.
+	// Each is called for every guest that is finished.
 	Each func()
 }
 
-// managed returns the Machine that has the VM with a UUID, and why it gets no manifest therefore.
+// managed returns the Machine that has the VM with a UUID, and the reason why the VM therefore gets no manifest.
 func (r Rules) managed(uuid, resource string) (machine, skipped string) {
 	m := r.Managed.ByUUID[uuid]
 	switch {
@@ -154,8 +149,8 @@ func (r Rules) managed(uuid, resource string) (machine, skipped string) {
 	return m, ""
 }
 
-// Describe describes the guests that can be Machines and are none yet. The error is that of
-// the list of nodes or of the context: what goes wrong with a guest is noted with it.
+// Describe describes the guests that can be Machines and are not. It returns an error of listing the nodes or of the context. Errors of one guest are
+// recorded with the guest.
 func Describe(ctx context.Context, c Cluster, finds []Find, r Rules) error {
 	nodes, err := c.Nodes(ctx)
 	if err != nil {
@@ -170,11 +165,11 @@ func Describe(ctx context.Context, c Cluster, finds []Find, r Rules) error {
 			return nil
 		})
 	}
-	_ = group.Wait() // It has no errors.
+	_ = group.Wait() // The functions return no errors.
 	return ctx.Err()
 }
 
-// described returns a guest with what was found out about it.
+// described returns a guest with the results for it.
 func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, r Rules) Find {
 	if f.Skipped != "" || ctx.Err() != nil {
 		return f

@@ -115,7 +115,7 @@ func TestResourceNames(t *testing.T) {
 	}
 }
 
-// A cluster of few guests.
+// A cluster with a few guests.
 type cluster struct {
 	guests []proxmox.Guest
 	nodes  []proxmox.Node
@@ -238,7 +238,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// rich is a cluster with a VM that has all sorts of values.
+// rich returns a cluster with a VM that has values of all sorts.
 func rich() cluster {
 	return cluster{
 		guests: []proxmox.Guest{{VMID: 100, Name: "Web", Node: "pve1", Type: "qemu", Status: "running", Pool: "prod", Tags: []string{"a"}, HAState: "started"}},
@@ -330,7 +330,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A text is the same in its manifest, to whatever reads it.
+// TestPlainYAML checks that text in a manifest has the same value for all YAML parsers.
 func TestPlainYAML(t *testing.T) {
 	for text, want := range map[string]string{
 		"a b": "text: a b", "yes": `text: "yes"`, "12:30:45:10:20:30": `text: "12:30:45:10:20:30"`, "a\u0085b": `text: "a\Nb"`,
@@ -410,7 +410,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestMachinesFind notes Machines with the guests that prove to be theirs.
+// TestMachinesFind records Machines for the guests that are proven to be theirs.
 func TestMachinesFind(t *testing.T) {
 	const id = "aaaaaaaa-0000-4000-8000-000000000001"
 	cases := map[string]struct {
@@ -476,7 +476,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// Where there is no terminal, nothing is shown.
+// TestProgress checks that nothing is shown without a terminal.
 func TestProgress(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
 	f, err := os.Create(name)
@@ -494,7 +494,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// What people have and no field says is left out, and nothing else.
+// TestDescribeFound checks that options that no field can express are left out, and nothing else.
 func TestDescribeFound(t *testing.T) {
 	configs, err := qemutest.Configs()
 	if err != nil {

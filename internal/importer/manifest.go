@@ -31,31 +31,31 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A Form is what all manifests of a run have in common.
+// A Form has the common parts of all manifests of a run.
 type Form struct {
 	// APIVersion and Kind of the manifests.
 	APIVersion, Kind string
 
-	// Namespace of the resources; empty for those that have none.
+	// Namespace of the resources; empty for resources without one.
 	Namespace string
 
-	// ProviderConfig that they name; nil for the default one.
+	// ProviderConfig that they name; nil for the default.
 	ProviderConfig *ProviderConfig
 
-	// Policies of management, such as Observe, or * for all.
+	// Policies are the management policies, such as Observe, or * for all.
 	Policies []string
 }
 
-// A ProviderConfig is the reference to one.
+// A ProviderConfig is a reference to a provider configuration.
 type ProviderConfig struct {
-	// Kind of it, where there are several.
+	// Kind of the provider configuration, if there are several.
 	Kind string `json:"kind,omitempty"`
 
-	// Name of it.
+	// Name of the provider configuration.
 	Name string `json:"name"`
 }
 
-// A manifest has its fields in the order in which one writes them.
+// A manifest has its fields in the conventional order.
 type manifest struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -75,11 +75,10 @@ type spec struct {
 	ForProvider        v1alpha1.MachineParameters `json:"forProvider"`
 }
 
-// externalName is the annotation that says which VM a Machine is.
+// externalName is the annotation with the external name, which identifies the VM of a Machine.
 const externalName = "crossplane.io/external-name"
 
-// Manifest returns the manifest of a VM that was described, as YAML, with a comment that says what is not
-// in it.
+// Manifest returns the manifest of a VM that was described, as YAML, with a comment about what it does not contain.
 func (f Form) Manifest(find Find) ([]byte, error) {
 	text, err := json.Marshal(manifest{
 		APIVersion: f.APIVersion,
@@ -109,10 +108,10 @@ func heading(find Find) string {
 	return b.String()
 }
 
-// plainYAML returns JSON as YAML, its members in the same order.
+// plainYAML converts JSON to YAML with its members in the same order.
 func plainYAML(text []byte) ([]byte, error) {
 	var doc yaml.Node
-	text = bytes.ReplaceAll(text, []byte("\u0085"), []byte(`\u0085`)) // Which YAML takes for the end of a line.
+	text = bytes.ReplaceAll(text, []byte("\u0085"), []byte(`\u0085`)) // YAML takes this character for the end of a line.
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
@@ -124,7 +123,7 @@ func plainYAML(text []byte) ([]byte, error) {
 	return b.Bytes(), errors.Join(err, e.Close())
 }
 
-// plain has nothing in JSON's style, and decimals as one writes them.
+// plain removes JSON's style, and writes decimals in the usual form.
 func plain(n *yaml.Node) {
 	if n.Kind != yaml.ScalarNode || !ambiguous(n.Value) {
 		n.Style &^= yaml.FlowStyle | yaml.DoubleQuotedStyle
@@ -133,17 +132,16 @@ func plain(n *yaml.Node) {
 		plain(child)
 		if n.Kind == yaml.MappingNode && i%2 == 1 && isDecimal(n.Content[i-1].Value) {
 			child.Value, child.Tag = decimal(child.Value)
-			child.Style = 0 // The encoder quotes text that is like a number.
+			child.Style = 0 // The encoder quotes text that looks like a number.
 		}
 	}
 }
 
-// sexagesimal is a number to some programs that read YAML, and may be a MAC address.
+// sexagesimal matches text that is a number to some programs that read YAML, and may be a MAC address.
 var sexagesimal = regexp.MustCompile(`^[0-9]+(:[0-9]+)+$`)
 
-// ambiguous reports whether a text without quotes would be something else to Kubernetes,
-// whose YAML takes yes for true, or to other programs. A text of several lines needs no
-// quotes.
+// ambiguous reports whether text without quotes would be another value for Kubernetes, whose YAML takes yes for true, or for other programs. Text with
+// several lines needs no quotes.
 func ambiguous(s string) bool {
 	if sexagesimal.MatchString(s) {
 		return true

@@ -24,11 +24,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// notInName is what a name of Kubernetes cannot have.
+// notInName matches characters that names in Kubernetes cannot have.
 var notInName = regexp.MustCompile(`[^a-z0-9.-]+`)
 
-// resourceNames returns names of Machines, by VMID: those of the VMs as Kubernetes takes
-// them, with the VMID where several VMs have the same or one has none.
+// resourceNames returns the names of Machines, by VMID: those of the VMs in a form that Kubernetes accepts, with the VMID added if several VMs have the
+// same name or one has none.
 func resourceNames(guests []proxmox.Guest) map[int]string {
 	names := map[int]string{}
 	for _, g := range guests {
@@ -52,8 +52,7 @@ func resourceNames(guests []proxmox.Guest) map[int]string {
 	return names
 }
 
-// resourceName has letters, digits, hyphens and dots, each dot between letters or
-// digits.
+// resourceName returns a name of letters, digits, hyphens and dots, with each dot between letters or digits.
 func resourceName(vm string) string {
 	labels := strings.FieldsFunc(notInName.ReplaceAllString(strings.ToLower(vm), "-"), func(r rune) bool { return r == '.' })
 	for i, l := range labels {

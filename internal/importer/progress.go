@@ -23,8 +23,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress shows at a terminal how many of a number of VMs are done: each is to be
-// called for every one. Elsewhere it shows nothing.
+// Progress shows the number of finished VMs on a terminal. The caller calls each for every VM. It shows nothing if the file is not a terminal.
 func Progress(f *os.File, total int) (each func()) {
 	if total == 0 || !term.IsTerminal(int(f.Fd())) {
 		return func() {}
@@ -36,5 +35,5 @@ func Progress(f *os.File, total int) (each func()) {
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionClearOnFinish(),
 	)
-	return func() { _ = bar.Add(1) } // A bar that cannot be drawn is no reason to stop.
+	return func() { _ = bar.Add(1) } // A progress bar that cannot be drawn is no reason to stop.
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/export"
 )
 
-// String returns the guest and where it is.
+// String returns the guest and its place.
 func (f Find) String() string {
 	what := "VM"
 	if f.Type == "lxc" {
@@ -50,7 +50,7 @@ func WriteTable(w io.Writer, finds []Find) error {
 	return t.Flush()
 }
 
-// machine returns the Machine of the guest, or why it has none or that is not known.
+// machine returns the Machine of the guest, or the reason why it has none or that is not known.
 func (f Find) machine() string {
 	switch {
 	case f.Machine != "":
@@ -63,7 +63,7 @@ func (f Find) machine() string {
 	return "-"
 }
 
-// An entry is what lists and reports say of a guest.
+// An entry is a guest in lists and reports.
 type entry struct {
 	VMID   int      `json:"vmid"`
 	Name   string   `json:"name,omitempty"`
@@ -73,15 +73,15 @@ type entry struct {
 	Pool   string   `json:"pool,omitempty"`
 	Tags   []string `json:"tags,omitempty"`
 
-	// Machine is the one that it has, as namespace/name, and Manifest the name of that which was written.
+	// Machine is its existing Machine, as namespace/name, and Manifest the name of the manifest that was written.
 	Machine  string `json:"machine,omitempty"`
 	Manifest string `json:"manifest,omitempty"`
 
-	// Skipped says why there is no manifest of it; Error why it could not be read.
+	// Skipped is the reason why it has no manifest, and Error the reason why it could not be read.
 	Skipped string `json:"skipped,omitempty"`
 	Error   string `json:"error,omitempty"`
 
-	// Omissions are what its manifest does not say.
+	// Omissions are what its manifest does not contain.
 	Omissions []export.Omission `json:"omissions,omitempty"`
 }
 
@@ -99,17 +99,17 @@ func (f Find) entry() entry {
 	return e
 }
 
-// MarshalJSON writes what is known of a guest, without its description.
+// MarshalJSON encodes a guest without its description.
 func (f Find) MarshalJSON() ([]byte, error) { return json.Marshal(f.entry()) }
 
-// WriteJSON writes guests as JSON, for programs: a list.
+// WriteJSON writes a list of guests as JSON, for programs.
 func WriteJSON(w io.Writer, finds []Find) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(append([]Find{}, finds...))
 }
 
-// WriteYAML writes guests as YAML, for programs: a list.
+// WriteYAML writes a list of guests as YAML, for programs.
 func WriteYAML(w io.Writer, finds []Find) error {
 	text, err := json.Marshal(append([]Find{}, finds...))
 	if err != nil {
@@ -123,7 +123,7 @@ func WriteYAML(w io.Writer, finds []Find) error {
 	return err
 }
 
-// WriteReport writes in words what is in no manifest, and how many there are.
+// WriteReport writes a text about what the manifests do not contain, and the number of manifests.
 func WriteReport(w io.Writer, finds []Find) error {
 	var b strings.Builder
 	written := 0

@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A Schema is what admission takes as parameters of a Machine.
+// A Schema is the schema by which admission checks the parameters of a Machine.
 type Schema struct {
 	parameters *openapi.Schema
 }
@@ -57,11 +57,11 @@ func NewSchema(files fs.FS, name string) (*Schema, error) {
 	return s, errors.Wrapf(json.Unmarshal(text, s.parameters), "cannot read %q", name)
 }
 
-// Refuses returns the paths of the fields whose value is not taken.
+// Refuses returns the paths of the fields whose value is refused.
 func (s *Schema) Refuses(p v1alpha1.MachineParameters) []string {
 	text, err := json.Marshal(p)
 	if err != nil {
-		return nil // Parameters can always be written.
+		return nil // Parameters can always be encoded.
 	}
 	var tree any
 	if err := json.Unmarshal(text, &tree); err != nil {

@@ -45,9 +45,8 @@ func (f Form) WriteStream(w io.Writer, finds []Find) error {
 	return nil
 }
 
-// WriteFiles writes the manifest of each VM that was described into a file of the
-// folder, named as its Machine. A file that is there and has something else is left
-// as it is unless force says so.
+// WriteFiles writes the manifest of each VM that was described into a file of the folder with the name of its Machine. An existing file with other
+// content is not changed unless force is true.
 func (f Form) WriteFiles(folder string, finds []Find, force bool) error {
 	var kept []string
 	for _, find := range finds {
@@ -77,7 +76,7 @@ func (f Form) WriteFiles(folder string, finds []Find, force bool) error {
 	return nil
 }
 
-// hasOther reports whether a file has something else.
+// hasOther reports whether a file has other content.
 func hasOther(name string, b []byte) (bool, error) {
 	has, err := os.ReadFile(name) //nolint:gosec // The user names the folder.
 	if os.IsNotExist(err) {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package maintenance knows when the maintenance windows of specs are open.
+// Package maintenance computes when the maintenance windows of specs are open.
 package maintenance
 
 import (
@@ -28,23 +28,21 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// State reports whether a maintenance window is open, and when it has opened or will. Without
-// a window it is always open.
+// State reports whether a maintenance window is open, and when it has opened or will open. Without a window it is always open.
 func State(w *v1alpha1.MaintenanceWindow, now time.Time) (bool, time.Time) {
 	if w == nil {
 		return true, now
 	}
 	s, zone, err := scheduleOf(w)
 	if err != nil {
-		return false, now // The plan refuses it.
+		return false, now // The plan rejects it.
 	}
 	lasting := time.Duration(w.DurationMinutes) * time.Minute
 	start := s.Next(now.In(zone).Add(-lasting))
 	return !start.After(now), start
 }
 
-// Opened returns when the maintenance window has opened that is open; the zero time without a
-// window.
+// Opened returns when the open maintenance window has opened, or the zero time without a window.
 func Opened(w *v1alpha1.MaintenanceWindow, now time.Time) time.Time {
 	if w == nil {
 		return time.Time{}
@@ -53,7 +51,7 @@ func Opened(w *v1alpha1.MaintenanceWindow, now time.Time) time.Time {
 	return start
 }
 
-// Rejections returns a schedule or a time zone that cannot be read.
+// Rejections returns an error for a schedule or a time zone that cannot be parsed.
 func Rejections(w *v1alpha1.MaintenanceWindow) []string {
 	if w == nil {
 		return nil
@@ -64,11 +62,11 @@ func Rejections(w *v1alpha1.MaintenanceWindow) []string {
 	return nil
 }
 
-// scheduleOf returns the schedule of a maintenance window, and the time zone that it is in.
+// scheduleOf returns the schedule of a maintenance window and its time zone.
 func scheduleOf(w *v1alpha1.MaintenanceWindow) (cron.Schedule, *time.Location, error) {
 	name := ptr.Deref(w.TimeZone, "")
 	zone, err := time.LoadLocation(name)
-	if err != nil || name == "Local" { // The zone of the provider's own machine.
+	if err != nil || name == "Local" { // Local is the time zone of the provider's own machine.
 		return nil, nil, errors.Errorf("unknown timeZone %q", name)
 	}
 	s, err := cron.ParseStandard(w.Schedule)

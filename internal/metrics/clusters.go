@@ -18,8 +18,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// clusters are the metrics of PVE clusters, by the name of their ProxmoxCluster
-// and by that of their provider configuration.
+// clusters has the metrics of PVE clusters, by the name of their ProxmoxCluster and by that of their provider configuration.
 type clusters struct {
 	nodes, connected *prometheus.GaugeVec
 }
@@ -41,22 +40,20 @@ func (c clusters) collectors() []prometheus.Collector {
 	return []prometheus.Collector{c.nodes, c.connected}
 }
 
-// ClusterReached records that a cluster answered, and how many of its nodes are
-// online. The name is that of its ProxmoxCluster, with its namespace if it has
-// one: team-a/lab. A provider configuration has its kind before that:
-// ProviderConfig/team-a/lab.
+// ClusterReached records that a cluster answered, and how many of its nodes are online. The name is that of its ProxmoxCluster, with its namespace if
+// it has one: team-a/lab. The name of a provider configuration is preceded by its kind: ProviderConfig/team-a/lab.
 func (m *Metrics) ClusterReached(name string, nodes int) {
 	m.clusters.nodes.WithLabelValues(name).Set(float64(nodes))
 	m.clusters.connected.WithLabelValues(name).Set(1)
 }
 
-// ClusterUnreachable records that a cluster did not answer, or not to us.
+// ClusterUnreachable records that a cluster did not answer the provider.
 func (m *Metrics) ClusterUnreachable(name string) {
 	m.clusters.nodes.WithLabelValues(name).Set(0)
 	m.clusters.connected.WithLabelValues(name).Set(0)
 }
 
-// ClusterGone ends the series of a cluster that is no longer looked at.
+// ClusterGone removes the series of a cluster that is no longer observed.
 func (m *Metrics) ClusterGone(name string) {
 	m.clusters.nodes.DeleteLabelValues(name)
 	m.clusters.connected.DeleteLabelValues(name)

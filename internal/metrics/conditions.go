@@ -22,11 +22,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// A Condition of resources and its status.
+// A Condition is a condition of resources and its status.
 type Condition struct{ Type, Status string }
 
-// StatusPaused is what counts as the status of the conditions of paused resources that are not True, and as the phase of a paused Machine
-// in phase Error, so that nobody is alerted of what is left alone on purpose.
+// StatusPaused replaces the status of the conditions of paused resources that are not True, and the phase of a paused Machine in phase Error, so that
+// no alert fires for resources that are paused on purpose.
 const StatusPaused = "Paused"
 
 // Paused reports whether a resource was paused when its status was written.

@@ -31,8 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 )
 
-// copies tells when each Machine was created, and when its newest snapshot and its newest backup was made, from
-// what the resources in the cache say.
+// copies reports when each Machine was created, and when its newest snapshot and its newest backup were created, according to the resources in the
+// cache.
 type copies struct {
 	machines, copies             sources
 	created, snapshots, backedUp *prometheus.Desc
@@ -54,8 +54,7 @@ func newCopies() *copies {
 	}
 }
 
-// Copies has resources of a kind tell of copies of Machines: Snapshots, Backups or
-// BackupJobs. They are listed as those of Machines are.
+// Copies adds the copies of Machines that resources of a kind show: Snapshots, Backups or BackupJobs. The function list is called as for Machines.
 func (m *Metrics) Copies(list ListFunc, ready <-chan struct{}) {
 	m.copies.copies.add(source{list: list, ready: ready})
 }
@@ -96,15 +95,14 @@ func (c *copies) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// A vm is a virtual machine of a cluster: a named one, or that to which a provider configuration leads.
+// A vm is a virtual machine of a cluster, which is identified by its name or by a provider configuration.
 type vm struct {
 	cluster string
 	config  connect.Key
 	vmid    int32
 }
 
-// vmOf returns a VM that a resource knows. The VMIDs of nodes that are in no cluster cannot be told from one another but by the
-// provider configurations.
+// vmOf returns a VM that a resource names. The VMIDs of nodes that are in no cluster are distinguished by the provider configurations.
 func vmOf(mg resource.Managed, cluster string, vmid int32) vm {
 	if cluster != "" {
 		return vm{cluster: cluster, vmid: vmid}
@@ -127,7 +125,7 @@ func (n newest) add(namespace string, name *string, at *metav1.Time) {
 	n[key] = max(n[key], at.Unix())
 }
 
-// addOldest keeps the oldest time in place of the newest.
+// addOldest keeps the oldest time instead of the newest.
 func (n newest) addOldest(namespace string, name *string, at *metav1.Time) {
 	if name == nil || at == nil {
 		return
@@ -138,16 +136,16 @@ func (n newest) addOldest(namespace string, name *string, at *metav1.Time) {
 	}
 }
 
-// found is what the resources tell.
+// found has what the resources show.
 type found struct {
 	snapshots, backups, oldest newest
 	vms                        map[vm]types.NamespacedName
 	guests                     int
 
-	// uuids of the VMs of Machines, as far as they are known.
+	// uuids of the VMs of Machines, if they are known.
 	uuids map[types.NamespacedName]string
 
-	// machines are those that exist, with the times at which they were created.
+	// machines are the existing Machines, with the times at which they were created.
 	machines newest
 }
 
@@ -158,7 +156,7 @@ func (f *found) addMachine(mg resource.Managed) {
 	}
 	key := client.ObjectKeyFromObject(m)
 	f.machines[key] = m.GetCreationTimestamp().Unix()
-	if o := m.Observation(); o.UUID != "" && o.VMID != nil { // It is proven to be the Machine's.
+	if o := m.Observation(); o.UUID != "" && o.VMID != nil { // The VM is proven to be the Machine's.
 		f.uuids[key] = o.UUID
 		if at := vmOf(m, o.Cluster, *o.VMID); at != (vm{}) {
 			f.vms[at] = key
@@ -166,7 +164,7 @@ func (f *found) addMachine(mg resource.Managed) {
 	}
 }
 
-// isOf reports whether a copy of a VM with the UUID is one of the Machine as it is now, and not of a former one of its name.
+// isOf reports whether a copy of a VM with the UUID belongs to the Machine as it is now, and not to a former one with its name.
 func (f *found) isOf(namespace string, name *string, uuid string) bool {
 	own := f.uuids[types.NamespacedName{Namespace: namespace, Name: ptr.Deref(name, "")}]
 	return own == "" || uuid == "" || strings.EqualFold(own, uuid)
@@ -191,7 +189,7 @@ func (f *found) addCopies(mg resource.Managed) {
 	}
 }
 
-// addSnapshot adds a Snapshot that is there. What a policy looks after is removed in its time.
+// addSnapshot adds an existing Snapshot. Snapshots of a policy do not count as the oldest, since the policy removes them in time.
 func (f *found) addSnapshot(mg resource.Managed, of *string, o *v1alpha1.SnapshotObservation) {
 	if !o.ReadyToUse || !f.isOf(mg.GetNamespace(), of, o.VMUUID) {
 		return
@@ -202,7 +200,7 @@ func (f *found) addSnapshot(mg resource.Managed, of *string, o *v1alpha1.Snapsho
 	}
 }
 
-// addBackup adds a Backup that is whole.
+// addBackup adds a complete Backup.
 func (f *found) addBackup(namespace string, of *string, o *v1alpha1.BackupObservation) {
 	if o.State == v1alpha1.BackupComplete && ptr.Deref(o.Verified, true) && f.isOf(namespace, of, o.VMUUID) {
 		f.backups.add(namespace, of, o.Time)

@@ -67,7 +67,7 @@ func backupOf(machine, name string, state v1alpha1.BackupState, time *metav1.Tim
 	return b
 }
 
-// TestCopies tells of the newest copies that are whole, and of no Machine that is gone.
+// TestCopies checks that the newest complete copies are reported, and no Machine that no longer exists.
 func TestCopies(t *testing.T) {
 	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", CreationTimestamp: *at(50)}}
 	bare := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bare", CreationTimestamp: *at(60)}}
@@ -98,7 +98,7 @@ func TestCopies(t *testing.T) {
 `+lastBackup+`{machine="web",machine_namespace="team"} 150
 `)
 
-	// One that has no backup is told by the rest.
+	// A Machine without a backup has only the other metrics.
 	compare(t, r, created, createdHelp+created+`{machine="bare",machine_namespace="team"} 60
 `+created+`{machine="db",machine_namespace=""} 70
 `+created+`{machine="web",machine_namespace="team"} 50
@@ -114,7 +114,7 @@ func TestCopies(t *testing.T) {
 `)
 }
 
-// TestCopiesNotLeading has a replica that does not lead tell nothing.
+// TestCopiesNotLeading checks that a replica that is not the leader reports nothing.
 func TestCopiesNotLeading(t *testing.T) {
 	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
 	c := kube(t, web, snapshotOf("web", "a", true, at(100)))
@@ -126,7 +126,7 @@ func TestCopiesNotLeading(t *testing.T) {
 	}
 }
 
-// TestCopiesThatCount tells of no backup that is no way back, and of no copy of another VM.
+// TestCopiesThatCount checks that backups that cannot be restored and copies of other VMs are not reported.
 func TestCopiesThatCount(t *testing.T) {
 	const own, other = "11111111-2222-4333-8444-555555555555", "99999999-2222-4333-8444-555555555555"
 	backup := func(change func(*v1alpha1.BackupObservation)) *namespaced.Backup {
@@ -202,7 +202,7 @@ func TestCopiesThatCount(t *testing.T) {
 	}
 }
 
-// TestOldestSnapshot tells of the oldest of several.
+// TestOldestSnapshot checks that the oldest of several snapshots is reported.
 func TestOldestSnapshot(t *testing.T) {
 	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
 	c := kube(t, web, snapshotOf("web", "a", true, at(200)), snapshotOf("web", "b", true, at(100)), snapshotOf("web", "c", true, at(300)))

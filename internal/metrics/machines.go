@@ -27,17 +27,17 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// collectTimeout is how long reading from a cache may take that is not there yet.
+// collectTimeout limits how long reading from a cache that is not synced yet may take.
 const collectTimeout = 2 * time.Second
 
-// machines counts Machines when it is asked, from the cache.
+// machines counts the Machines in the cache at each scrape.
 type machines struct {
 	sources
 
 	desc *prometheus.Desc
 }
 
-// sources of resources, to which more are added while the provider starts.
+// sources has sources of resources. More are added while the provider starts.
 type sources struct {
 	mu  sync.Mutex
 	all []source
@@ -58,13 +58,13 @@ func (c *sources) list() []source {
 // A ListFunc lists resources from a cache. They must not be changed.
 type ListFunc func(context.Context) ([]resource.Managed, error)
 
-// A source of resources of one kind.
+// A source lists resources of one kind.
 type source struct {
 	list  ListFunc
 	ready <-chan struct{}
 }
 
-// A key is the labels of one count.
+// A key has the labels of one count.
 type key struct{ phase, node string }
 
 func newMachines() *machines {
@@ -75,9 +75,8 @@ func newMachines() *machines {
 	)}
 }
 
-// Machines counts the Machines of a kind from now on. They are listed at every
-// scrape after ready is closed: a replica that does not lead counts nothing, so
-// that sums over replicas are right.
+// Machines counts the Machines of a kind from now on. They are listed at every scrape after ready is closed: a replica that is not the leader counts
+// nothing, so that sums over replicas are right.
 func (m *Metrics) Machines(list ListFunc, ready <-chan struct{}) {
 	s := source{list: list, ready: ready}
 	m.copies.machines.add(s)
@@ -116,8 +115,7 @@ type machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// items returns the resources of the source. One that cannot be read now has none: a scrape that
-// fails as a whole would be worse.
+// items returns the resources of the source. It returns none if they cannot be read now, since a scrape that fails as a whole would be worse.
 func (s source) items(ctx context.Context) []resource.Managed {
 	select {
 	case <-s.ready:

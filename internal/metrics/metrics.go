@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package metrics has the provider's own Prometheus metrics. Those of
-// crossplane-runtime and controller-runtime stand beside them.
+// Package metrics has the provider's own Prometheus metrics, in addition to those of crossplane-runtime and controller-runtime.
 package metrics
 
 import (
@@ -45,20 +44,20 @@ type Metrics struct {
 
 	conditions *prometheus.GaugeVec
 
-	machineUsages *machineUsages // nil unless asked for
+	machineUsages *machineUsages // nil unless enabled
 
 	now func() time.Time
 }
 
-// An Option changes Metrics.
+// An Option configures Metrics.
 type Option func(*Metrics)
 
-// withClock sets what tells the time.
+// withClock sets the function that returns the current time.
 func withClock(now func() time.Time) Option {
 	return func(m *Metrics) { m.now = now }
 }
 
-// New makes metrics, which count without being registered too.
+// New creates metrics. They also count without being registered.
 func New(opts ...Option) *Metrics {
 	m := &Metrics{
 		machines: newMachines(),
@@ -122,7 +121,7 @@ func (m *Metrics) Request(c proxmox.Call) {
 	m.latency.WithLabelValues(c.Method, c.Path).Observe(c.Duration.Seconds())
 }
 
-// Error counts an error of the given type that a controller met.
+// Error counts an error of the given type that a controller encountered.
 func (m *Metrics) Error(errorType, controller string) {
 	m.errors.WithLabelValues(errorType, controller).Inc()
 }

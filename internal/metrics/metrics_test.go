@@ -222,7 +222,7 @@ func TestRegisterTwice(t *testing.T) {
 	}
 }
 
-// What VMs use is summed by node, whichever kind of Machine they are of.
+// TestUsages checks that the usage of VMs is summed by node, whatever the kind of their Machine.
 func TestUsages(t *testing.T) {
 	m := New()
 	m.Usages(func() map[types.UID]vmstate.Usage {
@@ -248,10 +248,10 @@ proxmox_operator_machines_memory_used_bytes{node="pve2"} 50
 `)
 }
 
-// listed lists what a reader has.
+// listed returns a ListFunc for the resources of a reader.
 func listed(from client.Reader, empty resource.ManagedList) ListFunc {
 	return func(ctx context.Context) ([]resource.Managed, error) {
-		list, ok := empty.DeepCopyObject().(resource.ManagedList) // Collectors run at the same time.
+		list, ok := empty.DeepCopyObject().(resource.ManagedList) // Collectors run in parallel.
 		if !ok {
 			return nil, errors.Errorf("cannot copy a %T", empty)
 		}

@@ -36,13 +36,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// A description is what a metric has beside its values: its type, and its labels in their order.
+// A description is a metric without its values: its type, and its labels in order.
 type description struct {
 	Type   string   `json:"type"`
 	Labels []string `json:"labels"`
 }
 
-// promised are the descriptions of all metrics, which the tests of the chart read too.
+// promised returns the descriptions of all metrics. The tests of the chart read them too.
 func promised(t *testing.T) map[string]description {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "labels.yaml"))
@@ -56,7 +56,7 @@ func promised(t *testing.T) map[string]description {
 	return all
 }
 
-// descriptions of all metrics by their names.
+// descriptions returns the descriptions of all metrics by their names.
 func descriptions(t *testing.T) map[string]description {
 	t.Helper()
 	m := withValues(t)
@@ -85,7 +85,7 @@ func descriptions(t *testing.T) map[string]description {
 	return all
 }
 
-// withValues are metrics that have a value each: those without one do not tell their type.
+// withValues returns metrics that each have a value: metrics without one do not report their type.
 func withValues(t *testing.T) *Metrics {
 	t.Helper()
 	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "a"}}

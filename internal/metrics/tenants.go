@@ -22,8 +22,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// tenants are the metrics of the quotas of tenants, by provider configuration, tenant and resource: vms, cores,
-// memory and disks/STORAGE in bytes, snapshots, backups, publicAddresses/BRIDGE.
+// tenants has the metrics of the quotas of tenants, by provider configuration, tenant and resource: vms, cores, memory and disks/STORAGE in bytes,
+// snapshots, backups, publicAddresses/BRIDGE.
 type tenants struct {
 	used, limit, waiting *prometheus.GaugeVec
 }
@@ -47,7 +47,7 @@ func (t tenants) collectors() []prometheus.Collector {
 	return []prometheus.Collector{t.used, t.limit, t.waiting}
 }
 
-// Tenants counts the tenants of a provider configuration with what they use of their quotas, in place of those before.
+// Tenants replaces the tenants of a provider configuration and the usage of their quotas.
 func (m *Metrics) Tenants(config string, of []v1alpha1.TenantObservation) {
 	for _, gauge := range m.tenants.all() {
 		gauge.DeletePartialMatch(prometheus.Labels{"providerconfig": config})

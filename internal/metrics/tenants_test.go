@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// TestTenants has gauges show what the tenants of a configuration have, in place of what was counted before, and nothing of one that is gone.
+// TestTenants checks that gauges show what the tenants of a configuration have, replacing former values, and nothing of a deleted configuration.
 func TestTenants(t *testing.T) {
 	usage := func(name, used, limit string, waiting *int32) v1alpha1.TenantUsage {
 		return v1alpha1.TenantUsage{Resource: name, Used: resource.MustParse(used), Limit: resource.MustParse(limit), Waiting: waiting}

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// usages sums by node what Machines use when it is asked, from what is known of them.
+// usages sums the known usage of Machines by node at each scrape.
 type usages struct {
 	cpu, memory *prometheus.Desc
 
@@ -50,15 +50,15 @@ func newUsages() *usages {
 	}
 }
 
-// Usages has a function tell what the VMs of a kind of Machines use from now on, by the UIDs of the
-// Machines. A replica that knows of none has no series.
+// Usages adds a function that returns the usage of the VMs of a kind of Machines, by the UIDs of the Machines. A replica that knows of none has no
+// series.
 func (m *Metrics) Usages(read func() map[types.UID]vmstate.Usage) {
 	m.usages.mu.Lock()
 	defer m.usages.mu.Unlock()
 	m.usages.reads = append(m.usages.reads, read)
 }
 
-// all returns all that VMs use, by the UIDs of their Machines.
+// all returns the usage of all VMs, by the UIDs of their Machines.
 func (c *usages) all() map[types.UID]vmstate.Usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +88,8 @@ func (c *usages) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// machineUsages tells what each Machine uses, from what is known of it. It is made only on request, since four
-// series for each Machine are many where there are thousands.
+// machineUsages reports the known usage of each Machine. It is created only on request, since four series for each Machine are many if there are
+// thousands.
 type machineUsages struct {
 	usages   *usages
 	machines *sources
@@ -97,7 +97,7 @@ type machineUsages struct {
 	cpu, memory, read, written *prometheus.Desc
 }
 
-// WithMachineUsage has Metrics tell what each Machine uses, beside the sums by node.
+// WithMachineUsage adds the usage of each Machine to the sums by node.
 func WithMachineUsage() Option {
 	return func(m *Metrics) {
 		labels := []string{"machine_namespace", "machine"}
@@ -134,7 +134,7 @@ func (c *machineUsages) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// send sends what one Machine uses.
+// send sends the usage of one Machine.
 func (c *machineUsages) send(ch chan<- prometheus.Metric, u vmstate.Usage, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(c.cpu, prometheus.GaugeValue, u.CPU*float64(u.CPUs), labels...)
 	ch <- prometheus.MustNewConstMetric(c.memory, prometheus.GaugeValue, float64(u.Memory), labels...)

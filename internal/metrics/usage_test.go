@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// machineMetrics are those of each Machine.
+// machineMetrics returns the names of the metrics of each Machine.
 func machineMetrics() []string {
 	return []string{
 		"proxmox_machine_cpu_used_cores", "proxmox_machine_memory_used_bytes",
@@ -42,7 +42,7 @@ func machineMetrics() []string {
 	}
 }
 
-// A Machine that exists has what its VM uses, if that was asked for.
+// TestMachineUsage checks that an existing Machine has the usage of its VM, if that was enabled.
 func TestMachineUsage(t *testing.T) {
 	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "a"}}
 	off := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "off", UID: "b"}}
@@ -81,7 +81,7 @@ proxmox_machine_disk_written_bytes_total{machine="web",machine_namespace="team"}
 	}
 }
 
-// Without being asked for, no Machine has series of its own.
+// TestNoMachineUsage checks that by default no Machine has separate series.
 func TestNoMachineUsage(t *testing.T) {
 	m := New()
 	m.Machines(listed(kube(t, &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "a"}}), &namespaced.MachineList{}), closed())
@@ -91,7 +91,7 @@ func TestNoMachineUsage(t *testing.T) {
 	}
 }
 
-// series of Machines that are there at a scrape.
+// series returns the number of series of Machines at a scrape.
 func series(t *testing.T, m *Metrics) int {
 	t.Helper()
 	all, err := registered(t, m).Gather()
@@ -109,7 +109,7 @@ func series(t *testing.T, m *Metrics) int {
 	return n
 }
 
-// What is shown is what the list of resources has told that is read anyway: scrapes make no call.
+// TestUsageCosts checks that scrapes make no calls: they show what the list of resources contains, which is read anyway.
 func TestUsageCosts(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	c, err := proxmox.New(proxmox.Config{

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package nocloud makes NoCloud images, which cloud-init reads in a guest from a CD-ROM drive. It knows what is in them, how they are
-// named and referred to, and the passwords in them. It calls nobody.
+// Package nocloud creates NoCloud images, which cloud-init reads in a guest from a CD-ROM drive. It defines their content, their names, references to
+// them, and the passwords in them. It makes no calls.
 package nocloud
 
 import (
@@ -32,36 +32,34 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Data is what a guest is told. What is left out, cloud-init leaves as it is.
+// Data is the configuration for a guest. Cloud-init does not change what is left out.
 type Data struct {
-	// InstanceID tells cloud-init whether it has run for this instance already:
-	// with another one, what it does once is done again.
+	// InstanceID identifies the instance for cloud-init: with another one, cloud-init repeats what it does once per instance.
 	InstanceID string
 
 	// Hostname of the guest, with its domain or without.
 	Hostname string
 
-	// User who is created or configured, and the hash of the user's password.
+	// User to create or configure, and the hash of the user's password.
 	User, PasswordHash string
 
 	// SSHKeys of the user.
 	SSHKeys []string
 
-	// Upgrade packages at the first boot. Nil leaves that to the guest.
+	// Upgrade packages at the first boot. Nil leaves the decision to the guest.
 	Upgrade *bool
 
-	// Nameservers and SearchDomains of the guest, which has them if it is told of
-	// networks.
+	// Nameservers and SearchDomains of the guest. They take effect only with Networks.
 	Nameservers, SearchDomains []string
 
-	// Networks to configure. The guest configures one by itself if there is none.
+	// Networks to configure. If there are none, the guest configures one by itself.
 	Networks []Network
 
-	// UserData, VendorData and NetworkConfig as somebody has written them.
+	// UserData, VendorData and NetworkConfig as users have written them.
 	UserData, VendorData, NetworkConfig *string
 }
 
-// Image returns the NoCloud image of the data. The same data make the same bytes.
+// Image returns the NoCloud image of the data. The same data result in the same bytes.
 func (d Data) Image() ([]byte, error) {
 	files, err := d.files()
 	if err != nil {
@@ -70,7 +68,7 @@ func (d Data) Image() ([]byte, error) {
 	return image(files), nil
 }
 
-// Sum returns a short text that tells images apart: 16 hexadecimal digits.
+// Sum returns a short text that identifies an image: 16 hexadecimal digits.
 func Sum(image []byte) string {
 	sum := sha256.Sum256(image)
 	return hex.EncodeToString(sum[:8])
@@ -84,8 +82,8 @@ func (d Data) WithInstance(id string) (Data, error) {
 	return d, err
 }
 
-// files returns the files of the image by name, sorted. What cloud-init looks for is there even if
-// it is empty: meta-data, user-data and vendor-data.
+// files returns the files of the image by name, sorted. Files that cloud-init looks for exist even if they are empty: meta-data, user-data and
+// vendor-data.
 func (d Data) files() ([]file, error) {
 	meta, err := yaml.Marshal(map[string]string{"instance-id": d.InstanceID, "local-hostname": d.fqdn()})
 	if err != nil {
@@ -117,9 +115,8 @@ func (d Data) fqdn() string {
 	return d.Hostname + "." + d.SearchDomains[0]
 }
 
-// configs returns user-data and vendor-data. What follows from fields stands back
-// behind user-data that somebody has written: as vendor-data it fills in the keys
-// that user-data does not have.
+// configs returns user-data and vendor-data. User-data that users have written takes precedence over the fields: their cloud-config becomes
+// vendor-data, which provides only the keys that user-data does not have.
 func (d Data) configs() (user, vendor []byte, err error) {
 	fields, err := d.fields()
 	if err != nil {
@@ -138,9 +135,8 @@ func (d Data) configs() (user, vendor []byte, err error) {
 	return []byte(*d.UserData), vendor, err
 }
 
-// understood returns an error if cloud-init would leave out what somebody has written,
-// with a warning in a log that nobody can reach then. The error says nothing of the
-// data, which may be secret.
+// understood returns an error if cloud-init would ignore what users have written, with a warning in a log that is not accessible then. The error
+// contains nothing of the data, which may be secret.
 func (d Data) understood() error {
 	for _, written := range []struct {
 		name string
@@ -154,7 +150,7 @@ func (d Data) understood() error {
 	return nil
 }
 
-// isCloudConfig reports whether data are cloud-config, and no template for it.
+// isCloudConfig reports whether data are cloud-config, and not a template for it.
 func isCloudConfig(data string) bool {
 	first, _, _ := strings.Cut(data, "\n")
 	return strings.TrimSpace(first) == "#cloud-config"
@@ -162,7 +158,7 @@ func isCloudConfig(data string) bool {
 
 var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (line \d+)`)
 
-// brokenAt returns where data stop to be YAML, empty if they do not.
+// brokenAt returns where data stop being YAML. It is empty if they are YAML.
 func brokenAt(data string) string {
 	var whatever any
 	err := yaml.Unmarshal([]byte(data), &whatever)
@@ -183,7 +179,7 @@ func text(s *string) string {
 	return *s
 }
 
-// fields returns the fields as cloud-config, or nothing if none says anything.
+// fields returns the fields as cloud-config, or nothing if all are unset.
 func (d Data) fields() ([]byte, error) {
 	config := map[string]any{}
 	if d.User != "" {
@@ -203,7 +199,7 @@ func (d Data) fields() ([]byte, error) {
 		return nil, nil
 	}
 	if d.User == "root" {
-		config["disable_root"] = false // Else the keys of root only tell to log in as another user.
+		config["disable_root"] = false // Otherwise the keys of root only print a message to log in as another user.
 	} else {
 		config["users"] = []string{"default"}
 	}
@@ -211,12 +207,10 @@ func (d Data) fields() ([]byte, error) {
 	return append([]byte("#cloud-config\n"), out...), errors.Wrap(err, "cannot write user-data")
 }
 
-// boundary between the parts of joined data. It is always the same, as the image
-// has to be.
+// boundary separates the parts of joined data. It is constant, so that images are reproducible.
 const boundary = "==provider-proxmox=="
 
-// joined returns joined data, as a MIME archive that cloud-init merges in this order. It tells
-// by a part's first line what the part is.
+// joined returns joined data as a MIME archive, which cloud-init merges in this order. Cloud-init determines the type of a part by its first line.
 func joined(parts ...[]byte) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "Content-Type: multipart/mixed; boundary=%q\nMIME-Version: 1.0\n\n", boundary)

@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// read an image as a guest with Rock Ridge does.
+// read reads an image like a guest with Rock Ridge.
 func read(t *testing.T, image []byte) map[string]string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "image.iso")
@@ -69,7 +69,7 @@ func read(t *testing.T, image []byte) map[string]string {
 	return files
 }
 
-// jolietNames are the names that a guest without Rock Ridge sees.
+// jolietNames returns the names that a guest without Rock Ridge reads.
 func jolietNames(image []byte) []string {
 	var names []string
 	dir := image[jolietDirAt*sector:]

@@ -22,14 +22,12 @@ import (
 	"unicode/utf16"
 )
 
-// The image is ISO 9660 (ECMA-119) with one directory, and has the true names of
-// its files, which ISO 9660 itself does not allow, both as Rock Ridge (IEEE P1282)
-// and as Joliet has them: guests read either. All times in it are the same, so
-// that the same files are the same bytes.
+// The image is ISO 9660 (ECMA-119) with one directory. It has the real names of its files, which ISO 9660 itself does not allow, both as Rock Ridge
+// (IEEE P1282) and as Joliet: guests read one of them. All times in it are the same, so that the same files result in the same bytes.
 const (
 	sector = 2048
 
-	// label of the image, by which cloud-init finds it.
+	// label of the image. Cloud-init finds the image by it.
 	label = "cidata"
 
 	// primaryAt, jolietAt and endAt are the sectors of the volume descriptors;
@@ -42,13 +40,13 @@ const (
 	filesAt                    = 26
 )
 
-// A file of the image. Its name is a lower-case one without dots.
+// A file is a file of the image. Its name is in lower case and has no dots.
 type file struct {
 	name    string
 	content []byte
 }
 
-// image makes an ISO 9660 image of some files, in their order.
+// image returns an ISO 9660 image of files, in their order.
 func image(files []file) []byte {
 	at, extents := filesAt, make([]int, len(files))
 	for i, f := range files {
@@ -85,8 +83,7 @@ func both32(n int) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(n))    //nolint:gosec // Far below the limit.
 }
 
-// descriptor returns the descriptor of the volume, primary (kind 1) or supplementary (kind 2), whose
-// names are UCS-2 as its escape sequences say.
+// descriptor returns the descriptor of the volume: primary (kind 1), or supplementary (kind 2) with names in UCS-2, as its escape sequences declare.
 func descriptor(kind byte, size, tables, dir int, escapes []byte) []byte {
 	text := func(s string, length int) []byte { return []byte(s + strings.Repeat(" ", length-len(s))) }
 	if kind == 2 {
@@ -117,7 +114,7 @@ func descriptor(kind byte, size, tables, dir int, escapes []byte) []byte {
 
 const pathTableSize = 10
 
-// pathTable returns the path table of a tree that is only its root.
+// pathTable returns the path table of a tree with only a root.
 func pathTable(order binary.AppendByteOrder, dir int) []byte {
 	b := order.AppendUint32([]byte{1, 0}, uint32(dir)) //nolint:gosec // Small.
 	return append(order.AppendUint16(b, 1), 0, 0)
@@ -126,7 +123,7 @@ func pathTable(order binary.AppendByteOrder, dir int) []byte {
 // isDirectory is the flag of directories.
 const isDirectory = 2
 
-// record returns the record of a directory: a file or directory, its name, and what Rock Ridge adds.
+// record returns a directory record: a file or directory, its name, and the additions of Rock Ridge.
 func record(at, size int, flags byte, name, systemUse []byte) []byte {
 	pad := (len(name) + 1) % 2
 	b := []byte{0, 0}
@@ -143,7 +140,7 @@ func record(at, size int, flags byte, name, systemUse []byte) []byte {
 	return b
 }
 
-// A naming gives the files of a directory their names and attributes.
+// A naming sets the names and attributes of the files of a directory.
 type naming struct {
 	name         func(string) []byte
 	file         func(string) []byte
@@ -153,8 +150,7 @@ type naming struct {
 //nolint:gochecknoglobals // Constants.
 var (
 	rockRidge = naming{
-		// Names of at most eight upper-case letters and digits, which only a system
-		// without both extensions sees.
+		// Names of at most eight upper-case letters and digits, which only a system without both extensions reads.
 		name: func(s string) []byte {
 			s = strings.ToUpper(strings.ReplaceAll(s, "-", "_"))
 			return []byte(s[:min(len(s), 8)] + ".;1")
@@ -162,8 +158,7 @@ var (
 		file: func(s string) []byte {
 			return append(attributes(0o100444), append([]byte{'N', 'M', byte(5 + len(s)), 1, 0}, s...)...)
 		},
-		// The root tells that system use is shared (SP), by which extension (CE
-		// leads to ER), and its attributes.
+		// The root declares that system use is shared (SP), by which extension (CE refers to ER), and its attributes.
 		self: append(append([]byte{'S', 'P', 7, 1, 0xbe, 0xef, 0}, attributes(0o040555)...),
 			append(append(append([]byte{'C', 'E', 28, 1}, both32(continuationAt)...), both32(0)...), both32(len(extensionReference()))...)...),
 		parent: attributes(0o040555),
@@ -183,7 +178,7 @@ func attributes(mode int) []byte {
 	return b
 }
 
-// extensionReference returns the entry which says that system use is Rock Ridge's.
+// extensionReference returns the entry that declares system use to be Rock Ridge's.
 func extensionReference() []byte {
 	const id, description, source = "RRIP_1991A", "THE ROCK RIDGE INTERCHANGE PROTOCOL PROVIDES SUPPORT FOR POSIX FILE SYSTEM SEMANTICS",
 		"PLEASE CONTACT DISC PUBLISHER FOR SPECIFICATION SOURCE.  SEE PUBLISHER IDENTIFIER IN PRIMARY VOLUME DESCRIPTOR FOR CONTACT INFORMATION."

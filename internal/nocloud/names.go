@@ -22,14 +22,13 @@ import (
 	"strings"
 )
 
-// reImage is the volume of a NoCloud image that a provider has made for a VM: its
-// VMID, UUID and the hash of its content.
+// reImage matches the volume of a NoCloud image that a provider has created for a VM: its VMID, UUID and the hash of its content.
 var reImage = regexp.MustCompile(`:iso/cidata-[0-9]+-([0-9a-f-]{36})-[0-9a-f]{16}\.iso$`)
 
-// IsImage reports whether a volume is a NoCloud image that a provider has made.
+// IsImage reports whether a volume is a NoCloud image that a provider has created.
 func IsImage(volume string) bool { return reImage.MatchString(volume) }
 
-// IsImageOf reports whether a volume is a NoCloud image that a provider has made for the VM with the UUID.
+// IsImageOf reports whether a volume is a NoCloud image that a provider has created for the VM with the UUID.
 func IsImageOf(uuid, volume string) bool {
 	m := reImage.FindStringSubmatch(volume)
 	return m != nil && strings.EqualFold(m[1], uuid)

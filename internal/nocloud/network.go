@@ -26,10 +26,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Network is what a guest configures on one network interface.
+// A Network is the configuration of one network interface of a guest.
 type Network struct {
-	// Number of the interface: the guest calls it eth and this number, as it does
-	// with PVE's own drive.
+	// Number of the interface. The guest names it eth followed by this number, as it does with PVE's own drive.
 	Number int
 
 	// MAC address by which the guest finds the interface.
@@ -66,9 +65,8 @@ type subnet struct {
 	Gateway string `json:"gateway,omitempty"`
 }
 
-// network returns network-config, or nil if the guest configures networks by itself. It
-// is version 1, as in PVE's own drive: version 2 has no word for SLAAC that brings an
-// interface up in every guest, and some that are no cloud-init read version 1 only.
+// network returns network-config, or nil if the guest configures networks by itself. It uses version 1, like PVE's own drive: version 2 cannot express
+// SLAAC in a way that brings an interface up in every guest, and some programs other than cloud-init read only version 1.
 func (d Data) network() ([]byte, error) {
 	if d.NetworkConfig != nil {
 		return []byte(*d.NetworkConfig), nil

@@ -27,15 +27,12 @@ import (
 	"github.com/go-crypt/crypt/algorithm/shacrypt"
 )
 
-// hashed is a password that crypt(3) has hashed: what Proxmox VE, too, takes as it
-// is.
+// hashed matches a password that crypt(3) has hashed. Proxmox VE also accepts such a password unchanged.
 var hashed = regexp.MustCompile(`^\$(?:[156]|2[ay])(\$.+){2}`)
 
-// PasswordHash returns the hash of a password as a guest keeps it, by SHA-512 of
-// crypt(3) in its usual 5000 rounds. A password that is hashed already is left as
-// it is. The salt follows from the seed, which is the guest's own, so that the same
-// password has the same hash, and two guests with it have different ones. The
-// error names no password.
+// PasswordHash returns the hash of a password in the form that guests store: SHA-512 of crypt(3) with the usual 5000 rounds. It does not change a
+// password that is already hashed. The salt is derived from the seed, which is specific to the guest, so that the same password has the same hash in
+// one guest and different hashes in two guests. The error contains no password.
 func PasswordHash(password, seed string) (string, error) {
 	if hashed.MatchString(password) {
 		return password, nil
@@ -52,8 +49,7 @@ func PasswordHash(password, seed string) (string, error) {
 	return digest.Encode(), nil
 }
 
-// generated passwords have 130 random bits, letters of both cases and a hyphen,
-// for guests that are particular.
+// generated matches generated passwords. They have 130 random bits, letters of both cases and a hyphen, for guests with rules about passwords.
 var generated = regexp.MustCompile(`^[A-Z2-7]{13}-[a-z2-7]{13}$`)
 
 // IsGenerated reports whether a text has the form of passwords that generatePassword returns.

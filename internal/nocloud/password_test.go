@@ -27,7 +27,7 @@ func TestPasswordHash(t *testing.T) {
 		password, seed string
 		want           string
 	}{
-		// By openssl passwd -6 -salt 19b25856e1c150ca 'correct horse'.
+		// From openssl passwd -6 -salt 19b25856e1c150ca 'correct horse'.
 		"Plain": {
 			reason: "A password is hashed as crypt(3) does.", password: "correct horse", seed: "seed",
 			want: "$6$19b25856e1c150ca$h74y6uAPt04OumDCibQ.eaf3/mgta2CKaYpRpgRjDxeIvXBD8s/df.XAYFrJU3NsBNJ6CwvU6SplAzpHfrj/90",

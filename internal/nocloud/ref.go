@@ -22,15 +22,15 @@ import (
 	"time"
 )
 
-// A Ref is where a NoCloud image of ours is, or may be.
+// A Ref is where a NoCloud image of the provider is, or may be.
 type Ref struct {
 	Node, Volume string
 
-	// UncertainUntil is until when an upload may still arrive whose answer was lost.
+	// UncertainUntil is the time until which an upload may still arrive whose response was lost.
 	UncertainUntil time.Time
 }
 
-// parseRef reads node=volume, or node=volume@second up to which it is in doubt.
+// parseRef parses node=volume, or node=volume@second with the end of UncertainUntil.
 func parseRef(s string) (Ref, bool) {
 	node, rest, ok := strings.Cut(s, "=")
 	volume, doubt, doubted := strings.Cut(rest, "@")
@@ -51,7 +51,7 @@ func (p Ref) String() string {
 // Uncertain reports whether the image may still arrive.
 func (p Ref) Uncertain(now time.Time) bool { return now.Before(p.UncertainUntil) }
 
-// Is reports whether two references are to one image.
+// Is reports whether two references are for the same image.
 func (p Ref) Is(o Ref) bool { return p.Node == o.Node && p.Volume == o.Volume }
 
 // Storage returns the storage that the image is on.
@@ -60,8 +60,7 @@ func (p Ref) Storage() string {
 	return s
 }
 
-// ParseRefs reads the references in a text that FormatRefs has written, but for those to images of other VMs than the one
-// with the UUID.
+// ParseRefs parses the references in a text of FormatRefs, without those to images of VMs other than the one with the UUID.
 func ParseRefs(text, uuid string) []Ref {
 	var all []Ref
 	for s := range strings.FieldsSeq(text) {

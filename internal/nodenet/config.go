@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package nodenet knows how the network interfaces of a node stand upon each other, which
-// changes would cut the node off, and what of the staged configuration changed since it was
-// read before. It decides and calls nothing.
+// Package nodenet analyzes how the network interfaces of a node depend on each other, which changes would disconnect the node, and what has changed in
+// the staged configuration since it was read before. It makes no calls.
 package nodenet
 
 import (
@@ -46,13 +45,13 @@ const (
 	typeOption  = "type"
 )
 
-// Types of ports of Open vSwitch: an internal one, and a network card.
+// Types of Open vSwitch ports: an internal one, and a network card.
 const (
 	internalPort = "OVSIntPort"
 	switchPort   = "OVSPort"
 )
 
-// portLists returns the options that list the interfaces that another one is made of.
+// portLists returns the names of options that list the ports of an interface.
 func portLists() []string { return []string{bridgePorts, ovsPorts, slaves, ovsBonds} }
 
 // List returns the items of a list, which are separated by spaces, commas or semicolons.
@@ -69,7 +68,7 @@ func (c Config) Clone() Config {
 	return all
 }
 
-// lower returns the interfaces that one stands upon directly.
+// lower returns the interfaces that one directly depends on.
 func (c Config) lower(name string) []string {
 	o := c[name]
 	var all []string
@@ -88,13 +87,13 @@ func (c Config) lower(name string) []string {
 	return all
 }
 
-// ports returns the ports that an option of an interface lists. An internal port of Open vSwitch is left out:
-// it stands upon its bridge, and not the bridge upon it.
+// ports returns the ports that an option of an interface lists. It leaves out internal ports of Open vSwitch: such a port depends on its bridge, and
+// not the bridge on it.
 func (c Config) ports(name, option string) []string {
 	return slices.DeleteFunc(List(c[name][option]), func(port string) bool { return c[port][typeOption] == internalPort })
 }
 
-// below returns an interface and all that it stands upon, sorted.
+// below returns an interface and all that it depends on, sorted.
 func (c Config) below(name string) []string {
 	seen, queue := map[string]bool{}, []string{name}
 	for len(queue) > 0 {
@@ -109,7 +108,7 @@ func (c Config) below(name string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// Above returns the interfaces that stand upon one directly, sorted.
+// Above returns the interfaces that directly depend on one, sorted.
 func (c Config) Above(name string) []string {
 	var all []string
 	for other := range c {
@@ -121,7 +120,7 @@ func (c Config) Above(name string) []string {
 	return all
 }
 
-// prefixes returns the addresses of an interface with their lengths.
+// prefixes returns the addresses of an interface with their prefix lengths.
 func (o Options) prefixes() []netip.Prefix {
 	var all []netip.Prefix
 	for _, option := range []string{"cidr", "cidr6"} {
@@ -141,8 +140,7 @@ func (o Options) Addresses() []netip.Addr {
 	return all
 }
 
-// ZonesOn returns the zones of SDN that stand upon an interface of a node: upon a bridge of that name, or by an address that it has, as
-// words for a sentence.
+// ZonesOn returns the SDN zones that use an interface of a node, either as a bridge of that name or by one of its addresses, as words for a sentence.
 func (o Options) ZonesOn(name, node string, zones []sdn.Zone) []string {
 	var all []string
 	for _, z := range zones {
@@ -162,7 +160,7 @@ func samePeer(peer string, ip netip.Addr) bool {
 	return err == nil && is == ip
 }
 
-// InterfaceWith returns the interface that has an address, and the address with its length.
+// InterfaceWith returns the interface with an address, and the address with its prefix length.
 func (c Config) InterfaceWith(ip netip.Addr) (string, netip.Prefix, bool) {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		for _, p := range c[name].prefixes() {

@@ -23,7 +23,7 @@ import (
 	"strings"
 )
 
-// Outside is the name under which a Config has what is staged outside of the interfaces that PVE lists.
+// Outside is the key in a Config for what is staged outside of the interfaces that PVE lists.
 const Outside = "lines outside of interfaces"
 
 // loopback is the interface that PVE does not list.
@@ -32,20 +32,20 @@ const loopback = "lo"
 // addressOption begins a line with an address.
 const addressOption = "address"
 
-// directives returns words that begin lines which are of no interface. PVE keeps these lines as they are, and does not list them.
+// directives returns words that begin lines outside of interfaces. PVE keeps these lines unchanged, and does not list them.
 func directives() []string {
 	return []string{"source", "source-directory", "mapping", "no-auto-down", "no-scripts", "rename"}
 }
 
-// starts reports whether a line says when interfaces are started: PVE lists that, and writes the lines again.
+// starts reports whether a line defines when interfaces are started. PVE lists that, and writes the lines again.
 func starts(word string) bool { return word == "auto" || strings.HasPrefix(word, "allow-") }
 
-// A diffLine is one that a diff adds or removes.
+// A diffLine is a line that a diff adds or removes.
 type diffLine struct {
 	added bool
 	words []string
 
-	// of is the interface that it is of; empty if the diff does not show it.
+	// of is the interface of the line; empty if the diff does not show it.
 	of string
 }
 
@@ -73,14 +73,14 @@ func diffLines(changes string) []diffLine {
 	return all
 }
 
-// outside reports whether PVE neither lists nor changes what a line says.
+// outside reports whether PVE neither lists nor changes the content of a line.
 func (l diffLine) outside() bool {
 	rewritten := []string{"iface", addressOption, "netmask", "broadcast"}
 	return slices.Contains(directives(), l.words[0]) || l.of == loopback && !slices.Contains(rewritten, l.words[0])
 }
 
-// OutsideOf returns what staged changes add or remove outside of the interfaces that PVE lists: lines that somebody has written into the file, such
-// as "source FILE", and those of the loopback interface. It is nil if there is nothing. Lines that only have another place do not count.
+// OutsideOf returns what staged changes add or remove outside of the interfaces that PVE lists: lines that an administrator has written into the file,
+// such as "source FILE", and those of the loopback interface. It is nil if there is nothing. Lines that have only moved do not count.
 func OutsideOf(changes string) Options {
 	all := Options{}
 	for _, l := range diffLines(changes) {
@@ -103,8 +103,8 @@ func OutsideOf(changes string) Options {
 	return all
 }
 
-// Gone returns the addresses that staged changes take away, sorted: those that no interface is to have any more. PVE keeps one address of each
-// family of an interface, the last one in the file, when it writes the file for whatever change.
+// Gone returns the addresses that staged changes remove from the node, sorted: those that no interface will have any more. Whenever PVE writes the
+// file, it keeps one address of each family of an interface: the last one in the file.
 func Gone(changes string) []netip.Addr {
 	gone, kept := map[netip.Addr]bool{}, map[netip.Addr]bool{}
 	for _, l := range diffLines(changes) {

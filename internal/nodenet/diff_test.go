@@ -26,7 +26,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/nodenet"
 )
 
-// A file that PVE writes again because of a bridge: the loopback interface, a bridge with two addresses, and a line that has got another place.
+// rewritten is a diff of a file that PVE has written again because of a bridge. It has the loopback interface, a bridge with two addresses, and a line
+// that has moved.
 const rewritten = `@@ -1,14 +1,15 @@
  auto lo
  iface lo inet loopback

@@ -38,7 +38,7 @@ func ips(all ...string) []netip.Addr {
 	return out
 }
 
-// plain is a node with a management bridge upon a network card, and a second card.
+// plain returns a node with a management bridge on a network card, and a second card.
 func plain() config {
 	return config{
 		"eno1":  {"type": "eth"},
@@ -48,7 +48,7 @@ func plain() config {
 	}
 }
 
-// bonded is a node whose management address is on a VLAN of a bridge upon a bond.
+// bonded returns a node whose management address is on a VLAN of a bridge on a bond.
 func bonded() config {
 	return config{
 		"eno1":     {"type": "eth", "autostart": "1"},
@@ -60,7 +60,7 @@ func bonded() config {
 	}
 }
 
-// switched is a node with Open vSwitch.
+// switched returns a node with Open vSwitch.
 func switched() config {
 	return config{
 		"eno1":    {"type": "OVSPort", "ovs_bridge": "vmbr0"},
@@ -108,7 +108,7 @@ func TestRefuse(t *testing.T) {
 		guests        map[string][]string
 		gone          []netip.Addr
 		zones         []sdn.Zone
-		refused       string // Words of one of the reasons; empty if it is permitted.
+		refused       string // Part of one of the reasons; empty if the change is permitted.
 	}{
 		"NewBridge": {
 			reason: "A bridge without ports cuts nothing off.",
@@ -411,7 +411,7 @@ func TestForeign(t *testing.T) {
 
 const head = "@@ -1,3 +1,6 @@\n+# written by a program\n+# do not edit\n+\n auto lo\n iface lo inet loopback\n \n"
 
-// withPort is a bridge of Open vSwitch that has a card with options.
+// withPort returns a bridge of Open vSwitch with a network card that has options.
 func withPort() config {
 	return config{
 		"eno2":  {"type": "OVSPort", "ovs_bridge": "vmbr9", "mtu": "1400", "ovs_tag": "7"},

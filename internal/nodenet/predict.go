@@ -23,8 +23,7 @@ import (
 	"strings"
 )
 
-// Changed returns the configuration after options of an interface were set and removed, the
-// interface being created if it is not there.
+// Changed returns the configuration after options of an interface were set and removed. It creates an interface that does not exist.
 func (c Config) Changed(name string, set map[string]string, remove []string) Config {
 	after := c.Clone()
 	o, exists := after[name]
@@ -53,7 +52,7 @@ func (c Config) Removed(name string) Config {
 	return after
 }
 
-// derived returns options that PVE makes of others, and shows beside them.
+// derived returns the names of options that PVE derives from others and lists in addition.
 func derived() []string {
 	return []string{
 		"families", "method", "method6", "bridge_stp", "bridge_fd", "bridge_vids", "bond_miimon", "bond_mode", "vlan-id", rawDevice,
@@ -61,8 +60,7 @@ func derived() []string {
 	}
 }
 
-// AsStaged reports whether an interface is as it was staged, but for what PVE makes of it. A
-// nil interface does not exist.
+// AsStaged reports whether an interface is as it was staged, apart from what PVE derives. A nil interface does not exist.
 func AsStaged(staged, seen Options) bool {
 	if staged == nil || seen == nil {
 		return staged == nil && seen == nil
@@ -81,7 +79,7 @@ func AsStaged(staged, seen Options) bool {
 	return true
 }
 
-// comparableOptions returns the options in the one form that each of them has.
+// comparableOptions returns the options in a canonical form.
 func comparableOptions(o Options) Options {
 	all := normal(o, []string{"families", "method", "method6"})
 	for _, option := range []string{"cidr", "cidr6"} {
@@ -92,7 +90,7 @@ func comparableOptions(o Options) Options {
 	if all[autostart] == "0" {
 		delete(all, autostart)
 	}
-	// An Open vSwitch bridge gets ports by itself.
+	// An Open vSwitch bridge gets ports automatically.
 	delete(all, ovsPorts)
 	return all
 }

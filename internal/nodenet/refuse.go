@@ -26,12 +26,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/sdn"
 )
 
-// An Address through which something is reached.
+// An Address is one that something is reached by.
 type Address struct {
-	// For what: words such as "the node", "corosync link 0" or "the endpoint https://…".
+	// For names what is reached: words such as "the node", "corosync link 0" or "the endpoint https://…".
 	For string
 
-	// IPs that it has: one, or those of a name. None for a name that cannot be resolved.
+	// IPs of the address: one, or those of a name. None for a name that cannot be resolved.
 	IPs []netip.Addr
 }
 
@@ -40,8 +40,8 @@ type Request struct {
 	// Node by its name.
 	Node string
 
-	// Before and After are the interfaces without and with the change. A Before of nil is
-	// not known: then it is checked only that After reaches what it has to.
+	// Before and After are the interfaces without and with the change. If Before is not known, it is nil, and only the addresses that After must have are
+	// checked.
 	Before, After Config
 
 	// Cluster addresses of the node: its own, and those of corosync's links.
@@ -53,16 +53,16 @@ type Request struct {
 	// Others are addresses of the other nodes.
 	Others []netip.Addr
 
-	// Gone are addresses that what is staged takes away, and no interface has any more.
+	// Gone are addresses that the staged changes remove, and that no interface has any more.
 	Gone []netip.Addr
 
-	// Zones of SDN, which may have an address of the node that goes.
+	// Zones of SDN, which may use an address of the node that is removed.
 	Zones []sdn.Zone
 
 	// Confirmed accepts addresses that no interface of the node has.
 	Confirmed bool
 
-	// Users of interfaces beside those that stand upon them, such as guests on a bridge, as words for a sentence.
+	// Users of interfaces apart from dependent interfaces, such as guests on a bridge, as words for a sentence.
 	Users map[string][]string
 }
 
@@ -74,7 +74,7 @@ type protected struct {
 	path    []string
 }
 
-// Refuse returns why a change is refused, sorted. Nothing means that it may be made.
+// Refuse returns the reasons why a change is refused, sorted. None means that it is allowed.
 func Refuse(r Request) []string {
 	basis := r.Before
 	if basis == nil {
@@ -99,8 +99,7 @@ func Refuse(r Request) []string {
 	return slices.Compact(reasons)
 }
 
-// protect finds the interfaces that have the addresses, and returns the reason for each
-// address that none has.
+// protect finds the interfaces that have the addresses, and returns a reason for each address that no interface has.
 func (r Request) protect(c Config) ([]protected, []string) {
 	var all []protected
 	var reasons []string
@@ -166,8 +165,7 @@ func (r Request) address(p protected) []string {
 	return []string{fmt.Sprintf("it takes away %s, from %s", p.words, p.carrier)}
 }
 
-// harmless reports whether an option of a path cannot cut anything off, or is checked by
-// itself.
+// harmless reports whether an option of a path cannot disconnect anything, or is checked separately.
 func (r Request) harmless(p protected, option string) bool {
 	switch option {
 	case "address", "netmask", "cidr", "gateway", "address6", "netmask6", "cidr6", "gateway6", "method", "method6", "families",
@@ -179,7 +177,7 @@ func (r Request) harmless(p protected, option string) bool {
 	return false
 }
 
-// path checks that what an address stands upon stays as it is.
+// path checks that the interfaces that an address depends on do not change.
 func (r Request) path(p protected) []string {
 	var reasons []string
 	for _, name := range p.path {
@@ -211,8 +209,8 @@ func (r Request) pathOptions(p protected, name string, before, after Options) []
 	return reasons
 }
 
-// keeps reports whether an option keeps what is reached through the interface: further
-// ports do, and so does an interface that is started from now on.
+// keeps reports whether changing an option keeps the connection through the interface: adding ports does, and so does starting the interface
+// automatically.
 func (r Request) keeps(name, option string) bool {
 	before, after := r.Before[name][option], r.After[name][option]
 	switch {
@@ -225,7 +223,7 @@ func (r Request) keeps(name, option string) bool {
 	return before == after
 }
 
-// captured checks that no interface of a path becomes a port of one that is not in it.
+// captured checks that no interface of a path becomes a port of one outside of the path.
 func (r Request) captured(p protected) []string {
 	var reasons []string
 	for name, o := range r.After {
@@ -252,7 +250,7 @@ func (r Request) overlaps(p protected) []string {
 				continue
 			}
 			if prefix.Addr() == p.prefix.Addr() && !slices.Contains(r.After[p.carrier].prefixes(), p.prefix) {
-				continue // It moves, which is told already.
+				continue // The address moves, which is already reported.
 			}
 			reasons = append(reasons, fmt.Sprintf("it gives %s the address %s, in the same network as %s", name, prefix, p.words))
 		}
@@ -275,7 +273,7 @@ func (r Request) gateways(p protected) []string {
 	return reasons
 }
 
-// gone checks that no address is among those that are taken away. Nobody consents to that by Confirmed: an interface of the node has had it.
+// gone checks that no required address is removed. Confirmed does not allow that, since an interface of the node has had the address.
 func (r Request) gone() []string {
 	var reasons []string
 	for _, a := range slices.Concat(r.Cluster, r.Endpoints) {
@@ -288,7 +286,7 @@ func (r Request) gone() []string {
 	return reasons
 }
 
-// Leaving are the addresses that interfaces which stay do not have any more, by their names.
+// Leaving returns the addresses that remaining interfaces lose, by the names of the interfaces.
 func (r Request) Leaving() map[string][]netip.Addr {
 	leaving := map[string][]netip.Addr{}
 	for name, before := range r.Before {
@@ -300,7 +298,7 @@ func (r Request) Leaving() map[string][]netip.Addr {
 	return leaving
 }
 
-// peers checks that no zone of SDN loses an address which the node has in it.
+// peers checks that no SDN zone loses an address that the node has in it.
 func (r Request) peers() []string {
 	var reasons []string
 	for name, addresses := range r.Leaving() {
@@ -315,7 +313,7 @@ func (r Request) peers() []string {
 	return reasons
 }
 
-// removed checks that nothing that is removed, or becomes something else, is in use.
+// removed checks that no interface in use is removed or changes its type.
 func (r Request) removed() []string {
 	var reasons []string
 	for name, before := range r.Before {
@@ -329,8 +327,8 @@ func (r Request) removed() []string {
 	return reasons
 }
 
-// carrier checks a configuration of which it is not known what it was before: an address
-// stands upon a network card, and comes back after a restart of the node.
+// carrier checks a configuration whose former state is not known: an address must depend on a network card, and must come back after a restart of the
+// node.
 func (r Request) carrier(p protected) []string {
 	var reasons []string
 	card := false

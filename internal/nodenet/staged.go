@@ -25,13 +25,12 @@ import (
 	"strings"
 )
 
-// A Baseline has a checksum of each interface, as it was when nothing was staged or when
-// what was staged had been consented to. It tells later whose the staged changes are.
+// A Baseline has a checksum of each interface, from when nothing was staged or when the staged changes had been confirmed. It is used later to
+// determine who has staged changes.
 type Baseline map[string]string
 
-// NewBaseline returns the checksums of all interfaces: one of all options, one without those
-// that PVE changes of a port, and the interfaces that one stands upon; and of a card that is
-// a port of Open vSwitch, its type.
+// NewBaseline returns the checksums of all interfaces: one of all options, one without those that PVE changes for a port, and the interfaces that the
+// interface depends on. For a network card that is a port of Open vSwitch it also has the type.
 func NewBaseline(c Config) Baseline {
 	b := Baseline{}
 	for name, o := range c {
@@ -44,14 +43,13 @@ func NewBaseline(c Config) Baseline {
 	return b
 }
 
-// sideEffects returns the options that PVE itself changes of interfaces that become ports of
-// others, or are no longer.
+// sideEffects returns the options that PVE itself changes when interfaces become ports of others, or cease to be ports.
 func sideEffects() []string {
 	return []string{autostart, typeOption, ovsBridge, "ovs_type", ovsPorts}
 }
 
-// Foreign returns the interfaces that differ from the baseline although they are none of
-// ours, sorted. What ours have made ports of changes beside.
+// Foreign returns the interfaces that differ from the baseline although they are not managed by us, sorted. It ignores changes that our interfaces
+// cause in their ports.
 func (b Baseline) Foreign(now Config, ours []string) []string {
 	touched := map[string]bool{}
 	for _, name := range ours {
@@ -75,8 +73,8 @@ func (b Baseline) Foreign(now Config, ours []string) []string {
 	return foreign
 }
 
-// released reports whether an interface was a port of an Open vSwitch bridge of ours, and is a
-// card without any option now: PVE makes that of a port that no bridge has any more.
+// released reports whether an interface was a port of an Open vSwitch bridge of ours and is a card without any options now, which PVE leaves of a port
+// that is in no bridge any more.
 func (b Baseline) released(current Baseline, name string, ours []string) bool {
 	was := part(b[name], typePart) == switchPort &&
 		slices.ContainsFunc(List(part(b[name], portsPart)), func(bridge string) bool { return slices.Contains(ours, bridge) })
@@ -84,7 +82,7 @@ func (b Baseline) released(current Baseline, name string, ours []string) bool {
 	return was && part(current[name], typePart) == "" && part(current[name], maskedPart) == plain
 }
 
-// Parts of what a baseline has of an interface.
+// Parts of a baseline's entry for an interface.
 const (
 	wholePart = iota
 	maskedPart
@@ -99,13 +97,13 @@ func part(sums string, which int) string {
 	return ""
 }
 
-// Keep reports whether an interface is as in the baseline.
+// Keep reports whether an interface is unchanged since the baseline.
 func (b Baseline) Keep(now Config, name string) bool {
 	return part(b[name], wholePart) == part(NewBaseline(now)[name], wholePart)
 }
 
-// normal returns the options of an interface without those that come and go with the kernel,
-// and with the defaults that PVE writes down when it writes the file for the first time.
+// normal returns the options of an interface without those that the kernel adds and removes, and with the defaults that PVE writes when it writes the
+// file for the first time.
 func normal(o Options, without []string) Options {
 	all := maps.Clone(o)
 	for _, option := range append([]string{"active", "exists", "priority", "altnames", "address", "netmask", "address6", "netmask6"}, without...) {
@@ -144,8 +142,7 @@ func normal(o Options, without []string) Options {
 	return all
 }
 
-// trimLines takes away what PVE does not keep of comments: blanks at the ends of lines, and
-// empty lines at the end.
+// trimLines removes what PVE does not keep of comments: blanks at the ends of lines, and empty lines at the end.
 func trimLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
@@ -154,11 +151,10 @@ func trimLines(text string) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// SameComments reports whether PVE keeps two texts as the same comments.
+// SameComments reports whether PVE stores two texts as the same comments.
 func SameComments(a, b string) bool { return trimLines(a) == trimLines(b) }
 
-// lengthOfSum is how many digits of a checksum are kept: enough to notice any change that
-// nobody makes up to deceive.
+// lengthOfSum is how many digits of a checksum are kept. It is enough to notice accidental changes, but not deliberately forged ones.
 const lengthOfSum = 12
 
 func checksum(o Options) string {
@@ -169,9 +165,8 @@ func checksum(o Options) string {
 	return hex.EncodeToString(h.Sum(nil))[:lengthOfSum]
 }
 
-// Changes returns the diff of the staged changes without the names and times of the files,
-// and without the head that PVE writes above its files. It is empty if nothing else is
-// staged.
+// Changes returns the diff of the staged changes without the names and times of the files, and without the header that PVE writes into its files. It is
+// empty if nothing else is staged.
 func Changes(diff string) string {
 	lines := strings.Split(strings.TrimRight(diff, "\n"), "\n")
 	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "--- /") || strings.HasPrefix(l, "+++ /") })
@@ -189,7 +184,7 @@ func changes(line string) bool {
 	return (strings.HasPrefix(line, "+") || strings.HasPrefix(line, "-")) && strings.TrimSpace(line[1:]) != ""
 }
 
-// withoutHead leaves out the comments above the first section, and the empty line below.
+// withoutHead removes the comments before the first section, and the empty line after them.
 func withoutHead(lines []string) []string {
 	n := 0
 	for n < len(lines) && strings.HasPrefix(lines[n], "+#") {
@@ -201,19 +196,19 @@ func withoutHead(lines []string) []string {
 	return lines[n:]
 }
 
-// Checksum returns the checksum of staged changes, to consent to.
+// Checksum returns the checksum by which staged changes are confirmed.
 func Checksum(changes string) string {
 	sum := sha256.Sum256([]byte(changes))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// secret matches lines of options that may have secrets, such as those of wireless cards.
+// secret matches lines of options that may contain secrets, such as those of wireless cards.
 var secret = regexp.MustCompile(`(?im)^([ +-]\s*\S*(?:psk|pass|secret|key)\S*\s+).*$`)
 
 // longestShown is how much of the staged changes is shown, in bytes.
 const longestShown = 8192
 
-// Shown returns staged changes as they may be shown: without secrets, and not too long.
+// Shown returns staged changes in a form for display: without secrets, and limited in length.
 func Shown(changes string) string {
 	changes = secret.ReplaceAllString(changes, "${1}********")
 	if len(changes) > longestShown {

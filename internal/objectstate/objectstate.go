@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package objectstate keeps what is known of each object of Kubernetes in memory. It is lost when the provider ends.
+// Package objectstate keeps state of Kubernetes objects in memory. The state is lost when the provider ends.
 package objectstate
 
 import (
@@ -27,13 +27,13 @@ import (
 // An Object has a UID.
 type Object interface{ GetUID() types.UID }
 
-// A UID stands for the object that has it.
+// A UID is an Object with only its UID.
 type UID types.UID
 
-// GetUID returns it.
+// GetUID returns the UID.
 func (u UID) GetUID() types.UID { return types.UID(u) }
 
-// A Store keeps a value for each object. Its methods need the lock, which callers hold as long as they use the value.
+// A Store keeps a value for each object. Callers must hold its lock when they call its methods, and while they use the value.
 type Store[T any] struct {
 	sync.Mutex
 

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// among yields the other Machines of the same namespace that a function finds.
+// among yields the other Machines of the same namespace that a function selects.
 func (p problem) among(find func(*peers) map[string]bool) func(yield func(Occupant) bool) {
 	return func(yield func(Occupant) bool) {
 		of := p.occupancy.namespaces[p.Namespace]
@@ -50,7 +50,7 @@ func members(group string) func(*peers) map[string]bool {
 	return func(of *peers) map[string]bool { return of.groups[group] }
 }
 
-// meant yields the Machines among which those are that a term means.
+// meant yields a set of Machines that includes all that a term matches.
 func (p problem) meant(t v1alpha1.MachineAffinityTerm) func(yield func(Occupant) bool) {
 	if t.Group != nil && *t.Group != "" {
 		return p.among(members(*t.Group))
@@ -58,11 +58,10 @@ func (p problem) meant(t v1alpha1.MachineAffinityTerm) func(yield func(Occupant)
 	return p.among(everyone)
 }
 
-// self returns the requesting Machine as others see it.
+// self returns the requesting Machine as an occupant.
 func (p problem) self() Occupant { return Occupant{Labels: p.Labels, Rules: p.Rules} }
 
-// matches reports whether a Machine is one that the term means. A term that cannot
-// be read matches none: the API does not let it in.
+// matches reports whether a term matches a Machine. A term that cannot be parsed matches none: the API refuses it.
 func matches(t v1alpha1.MachineAffinityTerm, o Occupant) bool {
 	if t.Group != nil && *t.Group != group(o.Rules) {
 		return false
@@ -97,7 +96,7 @@ func describe(t v1alpha1.MachineAffinityTerm) string {
 	return strings.Join(parts, " and ")
 }
 
-// count counts the Machines that a term means, on one node and in all.
+// count counts the Machines that a term matches, on one node and in total.
 func (p problem) count(t v1alpha1.MachineAffinityTerm, node string) (here, all int) {
 	for o := range p.meant(t) {
 		if !matches(t, o) {
@@ -111,8 +110,7 @@ func (p problem) count(t v1alpha1.MachineAffinityTerm, node string) (here, all i
 	return here, all
 }
 
-// together checks the required affinity. The first of Machines that attract each
-// other may go anywhere.
+// together checks the required affinity. The first of several Machines that attract each other may use any node.
 func together(p problem, n Node) Rejection {
 	for _, t := range p.Rules.Affinity {
 		here, all := p.count(t, n.Name)
@@ -124,8 +122,7 @@ func together(p problem, n Node) Rejection {
 	return Rejection{}
 }
 
-// apart checks the required anti-affinity, this Machine's and that of the others
-// towards it.
+// apart checks the required anti-affinity of this Machine and that of others against it.
 func apart(p problem, n Node) Rejection {
 	for _, t := range p.Rules.AntiAffinity {
 		if here, _ := p.count(t, n.Name); required(t) && here > 0 {
@@ -146,8 +143,7 @@ func apart(p problem, n Node) Rejection {
 	return against(Excluded, "the anti-affinity of a Machine there keeps this one away (%s)", slices.Min(terms))
 }
 
-// spread checks a group that must not have two Machines on one node, whichever of
-// the two says so.
+// spread checks that no node gets two Machines of a group, whichever of the two requires it.
 func spread(p problem, n Node) Rejection {
 	if group(p.Rules) == "" {
 		return Rejection{}
@@ -160,8 +156,7 @@ func spread(p problem, n Node) Rejection {
 	return Rejection{}
 }
 
-// penalty returns how much a node is against the preferences: one for each Machine to
-// stay away from, and one for each term of affinity that is not met.
+// penalty returns how much the preferences speak against a node: one for each Machine to avoid, and one for each term of affinity that is not met.
 func (p problem) penalty(node string) int {
 	n := 0
 	for _, t := range p.Rules.AntiAffinity {

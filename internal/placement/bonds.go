@@ -25,24 +25,21 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A Bond is what required rules hold between Machines of one namespace.
+// A Bond is a required rule between Machines of one namespace.
 type Bond struct {
-	// Key tells the bonds of a namespace apart. It is the same for all members.
+	// Key identifies the bond within a namespace. It is the same for all members.
 	Key string
 
-	// Apart says that no two members may be on one node. Otherwise all must be on
-	// the same.
+	// Apart is true if no two members may be on one node. Otherwise all must be on the same node.
 	Apart bool
 
-	// Members of the bond, two or more, by the order of their IDs.
+	// Members of the bond, two or more, sorted by their IDs.
 	Members []Occupant
 }
 
-// Bonds returns the bonds of a Machine with others. Machines that have the same rule about each
-// other, and those of a group that require its spreading, are one bond; a rule
-// that only one of two has is a bond of the two. Affinity to any one of several
-// is a bond with one that is on the same node, if there is one. All members find
-// the same bond.
+// Bonds returns the bonds of a Machine with others. Machines with the same rule about each other are one bond, and so are those of a group that require
+// its spreading. A rule of only one of two Machines is a bond of the two. An affinity to any one of several Machines is a bond with one on the same
+// node, if there is one. All members compute the same bond.
 func Bonds(self Occupant, others []Occupant) []Bond {
 	b := bonding{self: self, all: slices.DeleteFunc(slices.Clone(others), func(o Occupant) bool {
 		return o.ID == "" || o.ID == self.ID || o.Namespace != self.Namespace
@@ -69,8 +66,7 @@ func Bound(r v1alpha1.MachinePlacement) bool {
 	return spreadRequired(r) || slices.ContainsFunc(r.Affinity, required) || slices.ContainsFunc(r.AntiAffinity, required)
 }
 
-// Allowed returns the nodes that a Machine's list and selector leave it, in the order
-// of their names. The second result is false if it has neither.
+// Allowed returns the nodes that a Machine's list and selector allow, sorted by name. The second result is false if it has neither.
 func Allowed(r v1alpha1.MachinePlacement, nodes []Node) ([]string, bool) {
 	if len(r.Nodes)+len(r.NodeSelector) == 0 {
 		return nil, false
@@ -86,14 +82,14 @@ func Allowed(r v1alpha1.MachinePlacement, nodes []Node) ([]string, bool) {
 	return names, true
 }
 
-// bonding finds the bonds of self among all, which are in the order of their IDs.
+// bonding finds the bonds of self among all, which are sorted by their IDs.
 type bonding struct {
 	self  Occupant
 	all   []Occupant
 	bonds []Bond
 }
 
-// add adds a bond of all that belong to it, if self does and is not the only one.
+// add adds a bond of all Machines that belong to it, if self does and is not the only one.
 func (b *bonding) add(key string, apart bool, belongs func(Occupant) bool) {
 	members := slices.DeleteFunc(slices.Clone(b.all), func(o Occupant) bool { return !belongs(o) })
 	known := slices.ContainsFunc(b.bonds, func(x Bond) bool { return x.Key == key })
@@ -102,7 +98,7 @@ func (b *bonding) add(key string, apart bool, belongs func(Occupant) bool) {
 	}
 }
 
-// mutual adds the bonds of those that have the same rule about each other.
+// mutual adds the bonds of Machines with the same rule about each other.
 func (b *bonding) mutual() {
 	b.add("group "+group(b.self.Rules), true, func(o Occupant) bool {
 		return spreadRequired(o.Rules) && group(o.Rules) == group(b.self.Rules)
@@ -115,7 +111,7 @@ func (b *bonding) mutual() {
 	}
 }
 
-// pair adds a bond of two, unless one of more holds them already.
+// pair adds a bond of two, unless a larger bond already contains them.
 func (b *bonding) pair(o Occupant, apart bool) {
 	held := slices.ContainsFunc(b.bonds, func(x Bond) bool {
 		return x.Apart == apart && slices.ContainsFunc(x.Members, func(m Occupant) bool { return m.ID == o.ID })
@@ -138,15 +134,15 @@ func (b *bonding) keepsAway(one, other Occupant) bool {
 		slices.ContainsFunc(one.Rules.AntiAffinity, func(t v1alpha1.MachineAffinityTerm) bool { return required(t) && matches(t, other) })
 }
 
-// follows reports whether one Machine is where it is because of the other.
+// follows reports whether one Machine has its node because of the other.
 func (b *bonding) follows(one, other Occupant) bool {
 	return slices.ContainsFunc(one.Rules.Affinity, func(t v1alpha1.MachineAffinityTerm) bool {
 		return required(t) && matches(t, other) && b.leader(one, t) == other.ID
 	})
 }
 
-// leader returns whom a Machine is with by a term: the first that the term means on the
-// same node. Those that have the term too need none, for they are one bond.
+// leader returns the ID of the Machine that another one is placed with by a term: the first match on the same node. It is empty if a match has the term
+// too, since they are one bond.
 func (b *bonding) leader(one Occupant, t v1alpha1.MachineAffinityTerm) string {
 	first := ""
 	for _, o := range b.all {
@@ -166,12 +162,12 @@ func has(terms []v1alpha1.MachineAffinityTerm, t v1alpha1.MachineAffinityTerm) b
 	return required(t) && slices.ContainsFunc(terms, func(o v1alpha1.MachineAffinityTerm) bool { return required(o) && key("", o) == key("", t) })
 }
 
-// key returns the key of a term that is the same for all who have it.
+// key returns a key of a term, which is the same for all Machines that have the term.
 func key(kind string, t v1alpha1.MachineAffinityTerm) string {
 	t.Required = nil
 	text, err := json.Marshal(t)
 	if err != nil {
-		return kind // Strings can always be written.
+		return kind // Strings can always be encoded.
 	}
 	return kind + " " + string(text)
 }

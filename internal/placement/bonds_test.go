@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// bondsOf writes bonds as texts: how they hold, and whom.
+// bondsOf returns bonds as texts: their kind and their members.
 func bondsOf(bonds []Bond) []string {
 	var all []string
 	for _, b := range bonds {
@@ -67,7 +67,7 @@ func TestBonds(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		all    []Occupant
-		want   map[string][]string // by the ID of whoever asks
+		want   map[string][]string // by the ID of the requesting Machine
 	}{
 		"None": {reason: "Who has no rules is free.", all: []Occupant{machine("a", "x", "n1", none), machine("b", "x", "n1", none)}},
 		"Group": {
@@ -161,8 +161,7 @@ func TestBonds(t *testing.T) {
 	}
 }
 
-// All members find the same bond under the same key, or they would take turns in
-// undoing each other's rules.
+// TestBondsAreSymmetric checks that all members find the same bond with the same key. Otherwise they would undo each other's rules in turn.
 func TestBondsAreSymmetric(t *testing.T) {
 	term := v1alpha1.MachineAffinityTerm{MatchLabels: map[string]string{"app": "x"}}
 	all := []Occupant{

@@ -24,8 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// The headroom that is kept where the user does not say how much: a twentieth,
-// but no more than this many bytes.
+// The default headroom: a twentieth, but no more than this many bytes.
 const (
 	headroomPart    = 20
 	memoryHeadroom  = 2 << 30
@@ -34,14 +33,14 @@ const (
 
 const mib = 1 << 20
 
-// A check says what is wrong with a node; the zero Rejection is nothing.
+// A check returns the reason against a node, or the zero Rejection if there is none.
 type check func(problem, Node) Rejection
 
 func against(k Kind, format string, args ...any) Rejection {
 	return Rejection{Kind: k, Reason: fmt.Sprintf(format, args...)}
 }
 
-// checksFor returns the checks for a request, those first whose answer helps the user most.
+// checksFor returns the checks for a request. Those whose result helps the user most come first.
 func checksFor(r Request) []check {
 	if r.Node != "" {
 		return []check{online, source, storages, bridges, mappings, size, maxVMs}
@@ -132,7 +131,7 @@ func mappings(p problem, n Node) Rejection {
 
 func lacks(_ problem, n Node) Rejection { return Rejection{Kind: Missing, Reason: n.Lacks} }
 
-// absent returns the first that is wanted and not there, if it is known what is.
+// absent returns the first wanted value that does not exist, if the existing ones are known.
 func absent(wanted, there []string) string {
 	for _, w := range wanted {
 		if there != nil && !slices.Contains(there, w) {
@@ -142,7 +141,7 @@ func absent(wanted, there []string) string {
 	return ""
 }
 
-// size refuses what no node of this size could ever run.
+// size rejects a VM that no node of this size could ever run.
 func size(p problem, n Node) Rejection {
 	switch {
 	case n.Memory > 0 && p.Memory > n.Memory:
@@ -164,8 +163,8 @@ func maxVMs(p problem, n Node) Rejection {
 	return Rejection{}
 }
 
-// memory rejects a node if the memory that is assigned to what runs there, or in use if that is
-// more, leaves no room for the VM and for the headroom.
+// memory rejects a node without room for the VM and the headroom. It considers the memory that is assigned to running guests, or the memory in use if
+// that is more.
 func memory(p problem, n Node) Rejection {
 	if n.Memory == 0 {
 		return Rejection{}
@@ -226,21 +225,20 @@ func (p problem) tight(n Node) string {
 	return ""
 }
 
-// A demand is what all disks of the VM need of one storage.
+// A demand is the room that all disks of the VM need on one storage.
 type demand struct {
 	name  string
 	thin  bool
 	bytes int64
 
-	// coming are disks of others that do not show in PVE yet.
+	// coming are disks of others that PVE does not show yet.
 	coming int64
 
-	// usable is the size of the storage without its headroom, and free what is
-	// not used of that.
+	// usable is the size of the storage without its headroom, and free is the unused part of that.
 	usable, free int64
 }
 
-// demands returns the demands on the storages whose size is known, in the order of their names.
+// demands returns the demands on the storages whose size is known, sorted by name.
 func (p problem) demands(n Node) []demand {
 	bytes := map[string]int64{}
 	for _, d := range p.Disks {
@@ -262,14 +260,13 @@ func (p problem) demands(n Node) []demand {
 
 func (d demand) fits() bool { return d.bytes <= d.free-d.coming }
 
-// fitsThinly reports whether a thin storage takes disks that may outgrow it one day.
-// One that is full does not, nor one that they outgrow by themselves, nor any if
-// the user says how much has to stay free.
+// fitsThinly reports whether a thin storage accepts disks that may outgrow it later. It does not if the storage is full, if the disks alone are larger
+// than it, or if the user sets how much has to stay free.
 func (d demand) fitsThinly(r v1alpha1.MachinePlacement) bool {
 	return d.thin && r.MinFreeStorage == nil && d.free > 0 && d.bytes+d.coming <= d.usable
 }
 
-// String has the numbers.
+// String returns the numbers of the demand.
 func (d demand) String() string {
 	return fmt.Sprintf("storage '%s': %d MiB requested, %d MiB available", d.name, d.bytes/mib, max(d.free-d.coming, 0)/mib)
 }

@@ -16,7 +16,7 @@ limitations under the License.
 
 package placement
 
-// A problem is a request with what is on the nodes.
+// A problem is a request with the occupants of the nodes.
 type problem struct {
 	Request
 
@@ -24,22 +24,22 @@ type problem struct {
 	occupancy *Occupancy
 }
 
-// A load is what the occupants of one node need.
+// A load is the demand of the occupants of one node.
 type load struct {
 	guests int
 
 	// Of all occupants.
 	memory int64
 
-	// Of those that run.
+	// Of running occupants.
 	runningMemory int64
 	runningCPUs   int
 
-	// Of those that run and do not show in what the node uses yet.
+	// Of running occupants that the usage of the node does not include yet.
 	comingMemory int64
 }
 
-// with returns the load with an occupant so many times more.
+// with returns the load with an occupant added a number of times.
 func (l load) with(o Occupant, times int) load {
 	l.guests += times
 	l.memory += o.Memory * int64(times)
@@ -53,6 +53,5 @@ func (l load) with(o Occupant, times int) load {
 	return l
 }
 
-// taken returns the memory of a node that is not free for others: what is assigned to
-// the VMs that run, or what is in use if that is more.
+// taken returns the memory of a node that is not available: what is assigned to running VMs, or what is in use if that is more.
 func (l load) taken(used int64) int64 { return max(l.runningMemory, used+l.comingMemory) }

@@ -16,10 +16,10 @@ limitations under the License.
 
 package placement
 
-// An Occupancy is who is on the nodes of a cluster, or on the way there: sums by node, and the Machines by what rules say of them. With it a
-// placement takes as long as the nodes ask for, and not as all do who are there. It is not safe for concurrent use.
+// An Occupancy has the occupants of the nodes of a cluster, including those that will be there: sums by node, and the Machines by their rules. With it,
+// the time for a placement depends on the number of nodes and not on that of occupants. It is not safe for concurrent use.
 type Occupancy struct {
-	// nodes have the sums by node, and disks what does not show in PVE yet, by node and storage. Those of all nodes have no node.
+	// nodes has the sums by node, and disks has what PVE does not show yet, by node and storage. An empty node stands for all nodes.
 	nodes map[string]load
 	disks map[place]int64
 
@@ -30,16 +30,16 @@ type Occupancy struct {
 // A place is a storage of a node, or of all nodes.
 type place struct{ node, storage string }
 
-// The peers are the Machines of one namespace by their IDs.
+// peers has the Machines of one namespace by their IDs.
 type peers struct {
 	all map[string]bool
 
-	// keepAway are those with anti-affinity, and groups those that are in a group.
+	// keepAway has the Machines with anti-affinity, and groups those in a group.
 	keepAway map[string]bool
 	groups   map[string]map[string]bool
 }
 
-// OccupancyOf returns the occupancy that occupants are.
+// OccupancyOf returns the occupancy of occupants.
 func OccupancyOf(all []Occupant) *Occupancy {
 	o := &Occupancy{nodes: map[string]load{}, disks: map[place]int64{}, machines: map[string]Occupant{}, namespaces: map[string]*peers{}}
 	for _, each := range all {
@@ -48,7 +48,7 @@ func OccupancyOf(all []Occupant) *Occupancy {
 	return o
 }
 
-// Set adds an occupant, or has a Machine be another one than before.
+// Set adds an occupant, or replaces a Machine.
 func (o *Occupancy) Set(next Occupant) {
 	o.Remove(next.ID)
 	o.count(next, 1)
@@ -62,7 +62,7 @@ func (o *Occupancy) Set(next Occupant) {
 	o.namespaces[next.Namespace].add(next)
 }
 
-// Remove takes a Machine away, if it is there.
+// Remove removes a Machine if it exists.
 func (o *Occupancy) Remove(id string) {
 	before, ok := o.machines[id]
 	if !ok {
@@ -73,7 +73,7 @@ func (o *Occupancy) Remove(id string) {
 	delete(o.machines, id)
 }
 
-// count adds an occupant to the sums, or takes it away.
+// count adds an occupant to the sums, or removes it.
 func (o *Occupancy) count(each Occupant, times int) {
 	o.nodes[each.Node] = o.nodes[each.Node].with(each, times)
 	for _, d := range each.Disks {
@@ -101,7 +101,7 @@ func (p *peers) remove(o Occupant) {
 	delete(p.groups[group(o.Rules)], o.ID)
 }
 
-// loads returns the sums of nodes without what a Machine itself occupies.
+// loads returns the sums of nodes without the Machine's own share.
 func (o *Occupancy) loads(id string, nodes []Node) map[string]load {
 	loads := make(map[string]load, len(nodes))
 	for _, n := range nodes {
@@ -115,7 +115,7 @@ func (o *Occupancy) loads(id string, nodes []Node) map[string]load {
 	return loads
 }
 
-// coming returns the bytes of disks that do not show on a storage of a node yet, without those of a Machine itself.
+// coming returns the bytes of disks that PVE does not show on a storage of a node yet, without those of the Machine itself.
 func (o *Occupancy) coming(id string, n Node, storage string) int64 {
 	at := place{node: n.Name, storage: storage}
 	if n.Storages[storage].Shared {

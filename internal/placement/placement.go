@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package placement decides which node of a PVE cluster a new VM goes to, and
-// says why. It makes no calls: all it needs is in its arguments, and the same
-// arguments in whatever order give the same answer.
+// Package placement chooses the node of a PVE cluster for a new VM, and gives the reasons. It makes no calls: all it needs is in its arguments. The
+// same arguments in any order have the same result.
 package placement
 
 import (
@@ -31,37 +30,33 @@ type Request struct {
 	// ID of the Machine. Its own occupant does not count against it.
 	ID string
 
-	// Namespace that the Machines are in whose labels and groups count. Empty for
-	// those of the cluster scope.
+	// Namespace of the Machines whose labels and groups count. Empty for cluster-scoped Machines.
 	Namespace string
 
 	// Labels of the Machine, which the rules of others may match.
 	Labels map[string]string
 
-	// Node that the user has named. No other is considered then, and only what
-	// keeps the VM from existing or running there is checked: neither labels nor
-	// affinity nor headroom. Why is who named it, for messages.
+	// Node that the user has named. Then only this node is considered, and only what prevents the VM from existing or running there is checked: no labels,
+	// affinity or headroom. Why names the source of the choice, for messages.
 	Node, Why string
 
-	// NodesOf is where the candidates of the rules are from, for messages. Empty for
-	// placement.nodes.
+	// NodesOf names the source of the candidates in the rules, for messages. Empty for placement.nodes.
 	NodesOf string
 
-	// Current node, decided before. It stays the answer while it fits.
+	// Current node, from an earlier decision. It stays the result while it fits.
 	Current string
 
-	// Source of the VM, unless it has none.
+	// Source of the VM; nil if it has none.
 	Source *Source
 
-	// Runs reports whether the VM is to be started.
+	// Runs is true if the VM will be started.
 	Runs bool
 
 	// CPUs of the VM, and Memory in bytes.
 	CPUs   int
 	Memory int64
 
-	// Disks that the VM needs room for, Bridges that its NICs are plugged into,
-	// and Mappings that its host devices are taken from.
+	// Disks that the VM needs room for, Bridges of its network cards, and Mappings of its host devices.
 	Disks    []Disk
 	Bridges  []string
 	Mappings []string
@@ -69,12 +64,11 @@ type Request struct {
 	// Rules of the user.
 	Rules v1alpha1.MachinePlacement
 
-	// Preferred nodes come before the others, where the preferences of the rules leave
-	// the choice. Empty means that all nodes are alike.
+	// Preferred nodes come first if the preferences of the rules allow several. Empty means that all nodes are equal.
 	Preferred []string
 }
 
-// A Source is what a VM is made from.
+// A Source is what a VM is created from.
 type Source struct {
 	// Name of the source for messages, such as template 'debian'.
 	Name string
@@ -83,62 +77,58 @@ type Source struct {
 	Nodes []string
 }
 
-// A Disk is room on a storage.
+// A Disk needs room on a storage.
 type Disk struct {
-	// Storage that the disk is on, and the Content type that it must take, such
-	// as images or iso.
+	// Storage of the disk, and the Content type that the storage must accept, such as images or iso.
 	Storage, Content string
 
 	// Bytes that the disk needs.
 	Bytes int64
 }
 
-// A Node is one that may be chosen.
+// A Node is a candidate.
 type Node struct {
 	// Name of the node.
 	Name string
 
-	// Status of the node as PVE says it: only nodes that are online are chosen.
+	// Status of the node in PVE: only nodes that are online are chosen.
 	Status string
 
 	// Labels of the node's ProxmoxNode.
 	Labels map[string]string
 
-	// Cordoned nodes get a VM only if it names them.
+	// Cordoned nodes get a VM only if it names the node.
 	Cordoned bool
 
-	// MaxVMs that the node may have. Nil means any number.
+	// MaxVMs is the maximum number of VMs on the node. Nil means any number.
 	MaxVMs *int
 
-	// CPUs of the node in threads, its Memory and how much of it is in use now,
-	// in bytes. Zero means unknown, and then nothing is refused.
+	// CPUs of the node in threads, its Memory and how much of it is in use, in bytes. Zero means unknown, and then nothing is rejected.
 	CPUs               int
 	Memory, UsedMemory int64
 
 	// Storages of the node by their names.
 	Storages map[string]Storage
 
-	// Bridges and Mappings that exist on the node. Nil means unknown, and then
-	// nothing is refused.
+	// Bridges and Mappings that exist on the node. Nil means unknown, and then nothing is rejected.
 	Bridges, Mappings []string
 
-	// Lacks is what else was found to be missing on the node, in a few words.
+	// Lacks names other things that the node lacks, in a few words.
 	Lacks string
 }
 
-// A Storage as one node sees it.
+// A Storage is a storage as one node sees it.
 type Storage struct {
-	// Active reports whether the node can use the storage now.
+	// Active is true if the node can use the storage now.
 	Active bool
 
 	// Shared storages are the same on all nodes.
 	Shared bool
 
-	// Thin storages take more than they have room for: disks use what is written
-	// to them only.
+	// Thin storages accept more than they have room for: disks only use what is written to them.
 	Thin bool
 
-	// Content types that the storage takes.
+	// Content types that the storage accepts.
 	Content []string
 
 	// Size of the storage and what is Used of it, in bytes. A size of zero means
@@ -146,28 +136,27 @@ type Storage struct {
 	Size, Used int64
 }
 
-// An Occupant is a VM or container that is on a node or on its way there.
+// An Occupant is a VM or container that is on a node or will be.
 type Occupant struct {
-	// ID, Namespace, Labels and Rules of the Machine, if the occupant is one's.
+	// ID, Namespace, Labels and Rules of the Machine, if the occupant is the VM of one.
 	ID, Namespace string
 	Labels        map[string]string
 	Rules         v1alpha1.MachinePlacement
 
-	// Node that the occupant is on or goes to.
+	// Node that the occupant is on or will be on.
 	Node string
 
-	// Runs reports whether the occupant runs or is about to.
+	// Runs is true if the occupant runs or will run.
 	Runs bool
 
-	// Coming says that what the occupant is going to use does not show in what
-	// its node uses yet.
+	// Coming is true if the usage of the node does not include the occupant yet.
 	Coming bool
 
 	// CPUs of the occupant, and Memory assigned to it in bytes.
 	CPUs   int
 	Memory int64
 
-	// Disks that do not show in the use of storages yet.
+	// Disks that the usage of storages does not include yet.
 	Disks []Disk
 }
 
@@ -176,13 +165,12 @@ type Decision struct {
 	// Node that was chosen.
 	Node string
 
-	// Reason for the node, and against each of the Others, which are in the order
-	// of their names.
+	// Reason for the node, and against each of the Others, which are sorted by name.
 	Reason string
 	Others []Rejection
 }
 
-// Place chooses a node. The error is a *NoFitError if there is none.
+// Place chooses a node. The error is a *NoFitError if none fits.
 func Place(r Request, nodes []Node, occupants *Occupancy) (Decision, error) {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
 	p := problem{Request: r, loads: occupants.loads(r.ID, nodes), occupancy: occupants}
@@ -205,7 +193,7 @@ func Place(r Request, nodes []Node, occupants *Occupancy) (Decision, error) {
 	return p.decide(fits, out), nil
 }
 
-// decide decides on the best of the nodes that fit.
+// decide chooses the best of the nodes that fit.
 func (p problem) decide(fits []candidate, out []Rejection) Decision {
 	slices.SortStableFunc(fits, p.compare)
 	best := fits[0]

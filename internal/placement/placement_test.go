@@ -29,7 +29,7 @@ import (
 
 const gib = 1 << 30
 
-// cluster of three nodes of 64, 32 and 32 GiB that are alike otherwise.
+// cluster returns three nodes of 64, 32 and 32 GiB that are otherwise equal.
 func cluster() []Node {
 	nodes := []Node{{Name: "pve1", Memory: 64 * gib, CPUs: 16}, {Name: "pve2", Memory: 32 * gib, CPUs: 8}, {Name: "pve3", Memory: 32 * gib, CPUs: 8}}
 	for i := range nodes {
@@ -44,7 +44,7 @@ func cluster() []Node {
 	return nodes
 }
 
-// A situation is what one case is about.
+// A situation is the input of a case.
 type situation struct {
 	Request
 
@@ -100,8 +100,7 @@ type testCase struct {
 	reason string
 	change func(*situation)
 
-	// node that is chosen, with what its reason and those of the others say; or
-	// the kind and the text of the error.
+	// node that is chosen, with parts of its reason and of those against the others, or the kind and the text of the error.
 	node   string
 	says   string
 	others map[string]string

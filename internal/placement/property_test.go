@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// random situations, the same for the same seed.
+// random generates situations, which are the same for the same seed.
 type random struct{ *rand.Rand }
 
 func (r random) pick(names ...string) string { return names[r.IntN(len(names))] }
@@ -84,7 +84,7 @@ func (r random) request(i int) Request {
 	return q
 }
 
-// occupant that the request becomes once it is placed.
+// occupant returns the occupant for the request once it is placed.
 func (r Request) occupant(node string) Occupant {
 	return Occupant{
 		ID: r.ID, Namespace: r.Namespace, Labels: r.Labels, Rules: r.Rules,
@@ -131,8 +131,7 @@ func shuffled[T any](r random, list []T) []T {
 	return list
 }
 
-// broken is the limit or the rule that a VM breaks where it was put. It is told
-// from the outcome alone, without the code that decides.
+// broken returns the limit or the rule that a VM breaks on its node. It uses only the result, and not the code that decides.
 func broken(q Request, n Node, occupants []Occupant) string {
 	var memory, cpus int64
 	guests := 0
@@ -174,7 +173,7 @@ func broken(q Request, n Node, occupants []Occupant) string {
 	return brokenAffinity(q, n, occupants)
 }
 
-// outgrown storages are full; thin ones may only be outgrown by what is in them.
+// outgrown reports whether storages are too full. Thin ones may only be outgrown by their present content.
 func outgrown(s Storage, disks int64) bool {
 	if s.Thin {
 		return s.Used >= s.Size || disks > s.Size
@@ -182,7 +181,7 @@ func outgrown(s Storage, disks int64) bool {
 	return s.Used+disks > s.Size
 }
 
-// brokenRule between the VM and another.
+// brokenRule returns the broken rule between the VM and another one.
 func brokenRule(q Request, o Occupant, n Node) string {
 	if o.ID == q.ID || o.Namespace != q.Namespace || o.Node != n.Name {
 		return ""
@@ -223,7 +222,7 @@ func brokenAffinity(q Request, n Node, occupants []Occupant) string {
 	return ""
 }
 
-// largeCluster of 16 nodes of unequal size, and 500 Machines that fill them by half.
+// largeCluster returns 16 nodes of unequal size, and 500 Machines that fill half of them.
 func largeCluster(r random) ([]Node, []Request) {
 	var nodes []Node
 	for i := range 16 {
@@ -274,7 +273,7 @@ func TestLargeCluster(t *testing.T) {
 	}
 }
 
-// TestOccupancy has Machines move and change one after the other, which must come to the same as if they had been so from the beginning.
+// TestOccupancy moves and changes Machines one after the other, and checks that the result is the same as if they had been so from the beginning.
 func TestOccupancy(t *testing.T) {
 	for seed := range uint64(20) {
 		r := random{rand.New(rand.NewPCG(seed, 2))}

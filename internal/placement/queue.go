@@ -27,24 +27,23 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
-// queuePoll is how often Retry runs. All tries look at the same shared view, which is read once.
+// queuePoll is how often Retry runs. All attempts use the same shared view, which is read once.
 const queuePoll = 10 * time.Second
 
-// A Queue has the objects for which there is no node. They cost no calls of their own until there may be a node for them, or none for
-// another reason.
+// A Queue has the objects that no node fits. They cost no separate calls until a node may fit, or there is another reason why none does.
 type Queue[T metav1.Object] struct {
 	wake    func(T)
 	waiting objectstate.Store[waiting[T]]
 }
 
-// A waiting object is as it was when no node was found.
+// A waiting object is kept as it was when no node was found.
 type waiting[T metav1.Object] struct {
 	object T
-	err    error                       // why there was none
-	try    func(context.Context) error // finds out whether there is one now
+	err    error                       // why none was found
+	try    func(context.Context) error // checks whether there is a node now
 }
 
-// NewQueue returns an empty queue, which wakes objects that are to be tried again.
+// NewQueue returns an empty queue, which wakes objects that should be tried again.
 func NewQueue[T metav1.Object](wake func(T)) *Queue[T] { return &Queue[T]{wake: wake} }
 
 // Add adds an object, which the queue keeps.
@@ -54,14 +53,14 @@ func (q *Queue[T]) Add(o T, err error, try func(context.Context) error) {
 	q.waiting.Set(o, &waiting[T]{object: o, err: err, try: try})
 }
 
-// Len returns the number of objects that wait.
+// Len returns the number of waiting objects.
 func (q *Queue[T]) Len() int {
 	q.waiting.Lock()
 	defer q.waiting.Unlock()
 	return q.waiting.Len()
 }
 
-// Reason returns why there is no node for an object that waits, or nil. An object that has changed since waits no longer.
+// Reason returns why there is no node for a waiting object, or nil. An object that has changed meanwhile no longer waits.
 func (q *Queue[T]) Reason(o T) error {
 	q.waiting.Lock()
 	defer q.waiting.Unlock()
@@ -77,7 +76,7 @@ func (q *Queue[T]) Reason(o T) error {
 	return nil
 }
 
-// Start retries again and again until the context ends.
+// Start calls Retry periodically until the context ends.
 func (q *Queue[T]) Start(ctx context.Context) error {
 	ticker := time.NewTicker(queuePoll)
 	defer ticker.Stop()
@@ -91,7 +90,7 @@ func (q *Queue[T]) Start(ctx context.Context) error {
 	}
 }
 
-// Retry retries all objects, and wakes those for which there may be a node now or that have another reason to wait.
+// Retry retries all objects, and wakes those that may fit a node now or have another reason to wait.
 func (q *Queue[T]) Retry(ctx context.Context) {
 	q.waiting.Lock()
 	all := slices.Collect(maps.Values(q.waiting.All()))

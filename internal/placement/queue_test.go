@@ -29,7 +29,7 @@ func TestQueue(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(*metav1.ObjectMeta)
-		now    error // why there is no node when the queue tries again
+		now    error // why there is no node at the next attempt
 		waits  bool
 		woken  int
 	}{

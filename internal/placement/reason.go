@@ -22,22 +22,22 @@ import (
 	"strings"
 )
 
-// A Kind of reason against a node.
+// A Kind is the kind of a reason against a node.
 type Kind int
 
-// The kinds of reasons, those first that the user can do least about.
+// The kinds of reasons. Those that the user can influence least come first.
 const (
-	// Outdone nodes fit, but another fits better.
+	// Outdone nodes fit, but another one fits better.
 	Outdone Kind = iota
 	// Excluded nodes are ruled out by the spec or by a ProxmoxNode.
 	Excluded
 	// Down nodes are not online.
 	Down
-	// Missing is what a node does not have.
+	// Missing means that the node lacks something.
 	Missing
-	// Network that a node does not have.
+	// Network means that the node lacks a network.
 	Network
-	// Resources that a node does not have enough of.
+	// Resources means that the node has not enough of a resource.
 	Resources
 )
 
@@ -52,11 +52,10 @@ type Rejection struct {
 	// Reason in a few words.
 	Reason string
 
-	// Memory that was requested and what was Available of it, in bytes, where
-	// that is the reason.
+	// Memory that was requested and how much was Available, in bytes, if that is the reason.
 	Memory, Available int64
 
-	// Bridge that the node does not have, where that is the reason.
+	// Bridge that the node does not have, if that is the reason.
 	Bridge string
 }
 
@@ -72,16 +71,16 @@ func (r Rejection) String() string {
 	return r.Reason + " on node " + r.Node
 }
 
-// NoFitError is the error where no node can take the VM.
+// NoFitError is the error if no node fits the VM.
 type NoFitError struct {
-	// Named is the node that the spec names, if it does.
+	// Named is the node that the spec names, if any.
 	Named string
 
-	// Rejections of all nodes, in the order of their names.
+	// Rejections of all nodes, sorted by name.
 	Rejections []Rejection
 }
 
-// Error names all nodes with the reason against each.
+// Error names all nodes and the reason against each.
 func (e *NoFitError) Error() string {
 	switch {
 	case e.Named != "" && len(e.Rejections) == 0:
@@ -100,7 +99,7 @@ func (e *NoFitError) Error() string {
 	return "no node can take the VM: " + strings.Join(clauses, "; ")
 }
 
-// clause returns the reason that several nodes may share.
+// clause returns a reason that several nodes may share.
 func (e *NoFitError) clause(r Rejection) string {
 	if r.Kind == Resources {
 		return r.String()
@@ -119,7 +118,7 @@ func (e *NoFitError) same(r Rejection) []string {
 	return names
 }
 
-// Kind returns the kind of the reasons: of all, the one that came closest.
+// Kind returns the kind of the reason that came closest among all.
 func (e *NoFitError) Kind() Kind {
 	kind := Missing
 	if len(e.Rejections) > 0 {

@@ -22,20 +22,20 @@ import (
 	"time"
 )
 
-// reservedFor is how long a reservation counts: longer than it takes to write the annotation that says the same, and to create any VM.
+// reservedFor is how long a reservation counts. It is longer than it takes to write the annotation with the same information and to create any VM.
 const reservedFor = time.Hour
 
-// sweepInterval is how often those that have ended are removed.
+// sweepInterval is how often expired reservations are removed.
 const sweepInterval = time.Minute
 
-// Reservations are the nodes that were chosen lately. Each counts until PVE shows the VM. They are a memory only: after a restart the
-// annotations of the objects say the same.
+// Reservations has the nodes that were chosen recently. Each reservation counts until PVE shows the VM. It is kept only in memory: after a restart, the
+// annotations of the objects have the same information.
 type Reservations struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	all   map[string]reservation
-	swept time.Time // when those that had ended were removed last
+	swept time.Time // when expired reservations were last removed
 }
 
 type reservation struct {
@@ -44,12 +44,12 @@ type reservation struct {
 	until time.Time
 }
 
-// NewReservations returns none.
+// NewReservations returns empty Reservations.
 func NewReservations(now func() time.Time) *Reservations {
 	return &Reservations{now: now, all: map[string]reservation{}}
 }
 
-// Reserve reserves a node, which the need names, for an ID.
+// Reserve reserves the node of a need for an ID.
 func (r *Reservations) Reserve(id string, need Occupant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +60,7 @@ func (r *Reservations) Reserve(id string, need Occupant) {
 	r.all[id] = reservation{Occupant: need, until: r.now().Add(reservedFor)}
 }
 
-// Of returns what is reserved for an ID, if anything is.
+// Of returns the reservation for an ID, if there is one.
 func (r *Reservations) Of(id string) (Occupant, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *Reservations) Of(id string) (Occupant, bool) {
 	return o.Occupant, ok && !r.now().After(o.until)
 }
 
-// Release ends the reservation for an ID: what it was for is not made now. It reports whether there was one.
+// Release ends the reservation for an ID, since its VM is not created now. It reports whether there was one.
 func (r *Reservations) Release(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,24 +28,21 @@ import (
 type candidate struct {
 	node Node
 
-	// tight is the thin storage that the disks may outgrow one day. It counts more
-	// than any preference.
+	// tight is the thin storage that the disks may outgrow later. It counts more than any preference.
 	tight string
 
 	// penalty by the preferences of the user, which count more than the strategy.
 	penalty int
 
-	// unpreferred nodes are not among those that the provider configuration prefers. It
-	// counts more than the strategy.
+	// unpreferred nodes are not among those that the provider configuration prefers. This counts more than the strategy.
 	unpreferred bool
 
-	// guests on the node, and the share of its memory that would be assigned.
+	// guests is the number of guests on the node, and share the part of its memory that would be assigned.
 	guests int
 	share  float64
 
-	// middle between the shares before and after. Taking the smallest keeps the
-	// shares of nodes of unequal size closest: small nodes, which a VM fills by a
-	// larger part, would lag behind otherwise.
+	// middle is the mean of the shares before and after. Choosing the smallest keeps the shares of nodes of different sizes closest. Otherwise small
+	// nodes, of which a VM fills a larger part, would lag behind.
 	middle float64
 }
 
@@ -67,11 +64,10 @@ func (p problem) strategy() v1alpha1.PlacementStrategy {
 	return *p.Rules.Strategy
 }
 
-// compare returns which of two candidates is better: less than zero for a. Equal
-// ones keep the order of their names.
+// compare compares two candidates: the result is less than zero if a is better. Equal candidates are ordered by name.
 func (p problem) compare(a, b candidate) int {
 	if a.tight != "" != (b.tight != "") {
-		return cmp.Compare(len(a.tight), len(b.tight)) // One of them has none.
+		return cmp.Compare(len(a.tight), len(b.tight)) // One of them has no such storage.
 	}
 	if c := cmp.Compare(a.penalty, b.penalty); c != 0 {
 		return c
@@ -92,7 +88,7 @@ func (p problem) compare(a, b candidate) int {
 	return cmp.Compare(a.middle, b.middle)
 }
 
-// explain explains the rank of a candidate.
+// explain describes the rank of a candidate.
 func (p problem) explain(c candidate) string {
 	s := fmt.Sprintf("%s: ", p.strategy())
 	if c.tight != "" {

@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package retention decides which of a row of snapshots are kept, as Proxmox VE decides
-// which backups are; pure.
+// Package retention decides which snapshots of a series are kept, in the way that Proxmox VE decides about backups. It has no side effects.
 package retention
 
 import (
@@ -24,13 +23,12 @@ import (
 	"time"
 )
 
-// Rules are how many are kept: the last ones, and the last one of so many hours, days, weeks
-// and months. Without any, all are kept.
+// Rules are how many snapshots are kept: the last ones, and the last one of a number of hours, days, weeks and months. Without rules, all are kept.
 type Rules struct {
 	Last, Hourly, Daily, Weekly, Monthly int
 }
 
-// A rule keeps the last one of each of so many times.
+// A rule keeps the last snapshot of each of a number of periods.
 type rule struct {
 	keep int
 	name func(time.Time) string
@@ -52,8 +50,7 @@ func week(t time.Time) string {
 	return fmt.Sprint(year, " ", week)
 }
 
-// Remove returns the times of those that are not kept, oldest first. Hours, days, weeks and
-// months are those of a time zone.
+// Remove returns the times of the snapshots that are not kept, oldest first. Hours, days, weeks and months are those of a time zone.
 func (r Rules) Remove(all []time.Time, zone *time.Location) []time.Time {
 	if r == (Rules{}) {
 		return nil
@@ -72,10 +69,10 @@ func (r Rules) Remove(all []time.Time, zone *time.Location) []time.Time {
 	return removed
 }
 
-// marks are true for what is kept, and false for what is covered by that.
+// marks has true for snapshots that are kept, and false for those that a kept one covers.
 type marks map[int64]bool
 
-// apply applies a rule to what no rule before has marked. What those keep is not counted again.
+// apply applies a rule to the snapshots that no earlier rule has marked. Periods with a snapshot that an earlier rule keeps do not count again.
 func (m marks) apply(r rule, latest []time.Time) {
 	before, now := map[string]bool{}, map[string]bool{}
 	for _, t := range latest {

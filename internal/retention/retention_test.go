@@ -32,7 +32,7 @@ func TestRemove(t *testing.T) {
 		reason string
 		rules  Rules
 		zone   string
-		want   []string // that are kept
+		want   []string // expected to be kept
 	}{
 		"All":    {reason: "Without rules all are kept.", want: all},
 		"Last":   {reason: "The newest are kept.", rules: Rules{Last: 2}, want: all[6:]},
@@ -78,7 +78,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// To remove again removes nothing more: what is kept does not depend on what was removed.
+// TestAgain checks that removing again removes nothing more: what is kept does not depend on what was removed.
 func TestAgain(t *testing.T) {
 	rules := Rules{Last: 3, Hourly: 5, Daily: 4, Weekly: 3, Monthly: 2}
 	var kept []time.Time

@@ -14,12 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package schedule finds the times of a cron schedule in a time zone; pure.
+// Package schedule computes the times of a cron schedule in a time zone. It has no side effects.
 //
-// Clocks that change neither drop a run nor repeat one. A schedule that names hours is about
-// the clock on the wall: a time that the change of clocks leaves out comes at the moment of
-// the change, and one that the clock shows twice comes the first time. A schedule of every
-// hour is about the time that passes, and goes on through both.
+// A change between standard and daylight saving time neither drops nor repeats a run. A schedule that names hours uses local time: a time that the
+// change skips is replaced by the moment of the change, and a time that occurs twice counts the first time. A schedule for every hour uses elapsed
+// time, and continues through both changes.
 package schedule
 
 import (
@@ -31,22 +30,22 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Most is how many times are counted: there are at least so many.
+// Most is how many times are counted at most. More are reported as Most and one.
 const Most = 100
 
 // allHours are the bits of a schedule that has every hour.
 const allHours = 1<<24 - 1
 
-// A Schedule is one of five cron fields in a time zone.
+// A Schedule has five cron fields in a time zone.
 type Schedule struct {
-	fields *cron.SpecSchedule // It is asked about the clock on the wall, as if that were UTC.
+	fields *cron.SpecSchedule // It is used with local time represented as UTC.
 	zone   *time.Location
 }
 
-// Parse parses a schedule of five fields in a zone of the IANA database; none means UTC.
+// Parse parses a schedule of five fields in a zone of the IANA database. An empty zone means UTC.
 func Parse(fields, zone string) (Schedule, error) {
 	location, err := time.LoadLocation(zone)
-	if err != nil || zone == "Local" { // The zone of the provider's own machine.
+	if err != nil || zone == "Local" { // Local is the time zone of the provider's own machine.
 		return Schedule{}, errors.Errorf("unknown timeZone %q", zone)
 	}
 	if strings.Contains(fields, "=") || strings.HasPrefix(fields, "@") {
@@ -70,7 +69,7 @@ func Parse(fields, zone string) (Schedule, error) {
 // Zone returns the zone of the schedule.
 func (s Schedule) Zone() *time.Location { return s.zone }
 
-// Next returns the first time after another; zero if there is none within five years.
+// Next returns the first time after another, or the zero time if there is none within five years.
 func (s Schedule) Next(after time.Time) time.Time {
 	p := periodOf(after.In(s.zone))
 	wall := s.fields.Next(p.wall(after))
@@ -85,7 +84,7 @@ func (s Schedule) Next(after time.Time) time.Time {
 		}
 		following := periodOf(p.end.In(s.zone))
 		if !s.everyHour() && wall.Before(following.wall(p.end)) {
-			return p.end.In(s.zone) // The change of clocks leaves it out.
+			return p.end.In(s.zone) // The change of clocks skips it.
 		}
 		wall = s.fields.Next(following.wall(p.end).Add(-time.Second))
 		p = following
@@ -95,12 +94,12 @@ func (s Schedule) Next(after time.Time) time.Time {
 
 func (s Schedule) everyHour() bool { return s.fields.Hour&allHours == allHours }
 
-// A period of a time zone is one between two changes of clocks.
+// A period of a time zone is the time between two changes of clocks.
 type period struct {
-	offset time.Duration // of the clock on the wall from UTC
+	offset time.Duration // of local time from UTC
 	end    time.Time     // zero if there is none
 
-	// repeated ends the times that the clock has already shown in the period before.
+	// repeated ends the local times that have already occurred in the period before.
 	repeated time.Time
 }
 
@@ -118,12 +117,12 @@ func offsetOf(t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// wall returns what the clock shows at a moment, and instant the moment at which it does.
+// wall returns the local time of a moment, and instant the moment of a local time.
 func (p period) wall(t time.Time) time.Time    { return t.UTC().Add(p.offset) }
 func (p period) instant(w time.Time) time.Time { return w.Add(-p.offset) }
 
-// Between returns the last time after one moment and not after another, zero if there is
-// none, and how many there are, up to Most and one more.
+// Between returns the last time after one moment and not after another, or the zero time if there is none. It also returns the number of such times, up
+// to Most and one more.
 func (s Schedule) Between(after, until time.Time) (last time.Time, count int) {
 	for t := s.Next(after); !t.IsZero() && !t.After(until) && count <= Most; t = s.Next(t) {
 		last, count = t, count+1
@@ -134,8 +133,8 @@ func (s Schedule) Between(after, until time.Time) (last time.Time, count int) {
 	return last, count
 }
 
-// last returns the last time that is not after a moment, where a time before is known. It
-// looks back twice as far each time, so that it passes few times of many.
+// last returns the last time that is not after a moment, given an earlier time. It doubles how far it looks back with each step, so that it visits few
+// of many times.
 func (s Schedule) last(known, until time.Time) time.Time {
 	for back := time.Hour; until.Add(-back).After(known); back *= 2 {
 		if t := s.Next(until.Add(-back)); !t.IsZero() && !t.After(until) {

@@ -150,7 +150,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// In each zone, the runs of a year go up, and a daily one comes once on each day.
+// TestDaily checks that in each zone, the runs of a year are in ascending order, and a daily run occurs once on each day.
 func TestDaily(t *testing.T) {
 	for _, zone := range []string{"", oslo, "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Africa/Cairo", "Asia/Kathmandu"} {
 		for _, hour := range []string{"0", "1", "2", "3", "23"} {

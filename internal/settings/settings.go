@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package settings finds what separates declared settings from those in Proxmox
-// VE. Only what is declared counts, and of a setting with parts only the parts
-// that are declared.
+// Package settings computes the differences between declared settings and those in Proxmox VE. Only what is declared counts. In a setting with parts,
+// only the declared parts count.
 package settings
 
 import (
@@ -35,7 +34,7 @@ import (
 // Declared settings, by their PVE names.
 type Declared map[string]Setting
 
-// A Setting that is declared: as a whole, or some of its parts.
+// A Setting is a declared setting, either as a whole or in some of its parts.
 type Setting struct {
 	// Whole value, unless the setting has parts.
 	Whole Value
@@ -46,23 +45,23 @@ type Setting struct {
 	// defaultPart is the part that may be written without its name.
 	defaultPart string
 
-	// Required parts without which PVE takes no others, with their defaults. A
-	// setting whose required part has none goes as a whole when that is reset.
+	// Required parts, without which PVE accepts no others, with their defaults. A setting whose required part has no default is removed as a whole when
+	// that part is reset.
 	Required map[string]string
 
-	// Default is what PVE answers, where it does, if the setting is not set.
+	// Default is the value that PVE returns if the setting is not set, if it returns any.
 	Default string
 
 	// Secret settings are not shown.
 	Secret bool
 }
 
-// A Value that is declared. An empty one removes the setting, or the part.
+// A Value is a declared value. An empty one removes the setting or the part.
 type Value struct {
-	// Text as PVE gets it.
+	// Text in the form for PVE.
 	Text string
 
-	// Same reports whether two texts mean the same. Nil: if they are equal.
+	// Same reports whether two texts are equivalent. Nil compares them for equality.
 	Same func(a, b string) bool
 }
 
@@ -75,15 +74,14 @@ func (d Declared) Set(name string, value *string) {
 	d.SetSame(name, value, nil)
 }
 
-// SetSame declares, as Set does, a value that has several forms.
+// SetSame declares, like Set, a value that has several equivalent forms.
 func (d Declared) SetSame(name string, value *string, same func(a, b string) bool) {
 	if value != nil {
 		d[name] = Setting{Whole: Value{Text: *value, Same: same}}
 	}
 }
 
-// SetParts declares those parts of a setting that have a value. Without any, it
-// is not declared.
+// SetParts declares the parts of a setting that have a value. If none has, the setting is not declared.
 func (d Declared) SetParts(name, defaultPart string, parts map[string]*string) {
 	s := Setting{defaultPart: defaultPart, Parts: map[string]Value{}}
 	for part, value := range parts {
@@ -104,8 +102,7 @@ func (d Declared) Compare(name, part string, same func(a, b string) bool) {
 	}
 }
 
-// Require sets that PVE takes no other part of a declared setting without this
-// one, and what is put there when it is reset.
+// Require declares that PVE accepts no other part of a declared setting without this one, and the value that replaces it when it is reset.
 func (d Declared) Require(name, part, value string) {
 	if s, ok := d[name]; ok {
 		s.Required = map[string]string{part: value}
@@ -113,7 +110,7 @@ func (d Declared) Require(name, part, value string) {
 	}
 }
 
-// Number returns a number as PVE writes it, or nil.
+// Number returns a number in PVE's notation, or nil.
 func Number[T int32 | int64](n *T) *string {
 	if n == nil {
 		return nil
@@ -121,7 +118,7 @@ func Number[T int32 | int64](n *T) *string {
 	return new(strconv.FormatInt(int64(*n), 10))
 }
 
-// Boolean returns a boolean as PVE writes it, or nil.
+// Boolean returns a boolean in PVE's notation, or nil.
 func Boolean(b *bool) *string {
 	if b == nil {
 		return nil
@@ -141,8 +138,7 @@ func items(s string) []string {
 	return slices.Compact(all)
 }
 
-// SameList reports whether two lists, separated by commas, semicolons or spaces, have the
-// same items, in whatever order.
+// SameList reports whether two lists, separated by commas, semicolons or spaces, have the same items in any order.
 func SameList(a, b string) bool {
 	split := func(s string) []string {
 		all := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",; ", r) })
@@ -152,7 +148,7 @@ func SameList(a, b string) bool {
 	return slices.Equal(split(a), split(b))
 }
 
-// List returns a list as PVE writes it, separated by commas, or nil. An empty one is empty.
+// List returns a list in PVE's notation, separated by commas, or nil. An empty list results in an empty string.
 func List(all []string) *string {
 	if all == nil {
 		return nil
@@ -160,14 +156,12 @@ func List(all []string) *string {
 	return new(strings.Join(all, ","))
 }
 
-// SameText reports whether two texts are the same but for line ends at their ends,
-// which PVE adds and takes away.
+// SameText reports whether two texts are equal except for line breaks at their ends, which PVE adds and removes.
 func SameText(a, b string) bool {
 	return strings.TrimRight(a, "\n") == strings.TrimRight(b, "\n")
 }
 
-// Change returns what has to be done for the declared settings to hold, given those
-// in PVE.
+// Change returns the change that applies the declared settings, given those in PVE.
 func (d Declared) Change(seen proxmox.Settings) (proxmox.Change, error) {
 	c := proxmox.Change{Digest: seen.Digest}
 	for _, name := range slices.Sorted(maps.Keys(d)) {
@@ -181,8 +175,7 @@ func (d Declared) Change(seen proxmox.Settings) (proxmox.Change, error) {
 	return c, nil
 }
 
-// Reset returns what has to be done for PVE's defaults to hold instead of the declared
-// settings, given those in PVE.
+// Reset returns the change that replaces the declared settings by PVE's defaults, given those in PVE.
 func (d Declared) Reset(seen proxmox.Settings) (proxmox.Change, error) {
 	c := proxmox.Change{Digest: seen.Digest}
 	for _, name := range slices.Sorted(maps.Keys(d)) {
@@ -214,8 +207,7 @@ func with(c proxmox.Change, name, before, after string) proxmox.Change {
 	return c
 }
 
-// applied returns the setting's text once what is declared holds: the text before, if
-// it holds already.
+// applied returns the setting's text with the declared values. It returns the former text if that already has them.
 func (s Setting) applied(before string) (string, error) {
 	if s.Parts == nil {
 		if s.Whole.is(before) {
@@ -243,7 +235,7 @@ func (s Setting) applied(before string) (string, error) {
 	return after.String(), nil
 }
 
-// taken returns the setting's text without what is declared.
+// taken returns the setting's text without the declared values.
 func (s Setting) taken(before string) (string, error) {
 	if s.Parts == nil {
 		return "", nil
@@ -277,7 +269,7 @@ const longestShown = 256
 // hidden stands for a value that is not shown.
 const hidden = "********"
 
-// Differences returns a change of the declared settings.
+// Differences describes a change of the declared settings.
 func (d Declared) Differences(c proxmox.Change, seen proxmox.Settings) []v1alpha1.OptionDifference {
 	var out []v1alpha1.OptionDifference
 	for _, name := range c.Names() {
@@ -298,7 +290,7 @@ func (s Setting) shown(text string) string {
 	return text
 }
 
-// Location returns the setting of a place.
+// Location returns the setting of a location.
 func Location(l *v1alpha1.Location) Setting {
 	s := Setting{Required: map[string]string{"latitude": "", "longitude": ""}, Parts: map[string]Value{
 		"latitude": {Text: l.Latitude, Same: sameNumber}, "longitude": {Text: l.Longitude, Same: sameNumber},

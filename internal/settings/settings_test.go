@@ -142,7 +142,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestChangeHolds applies changes and sees that nothing is left to do, whatever was there before.
+// TestChangeHolds applies changes and checks that no change is left, whatever the former settings were.
 func TestChangeHolds(t *testing.T) {
 	d := parts("crs", "", map[string]string{"ha": "static", "ha-rebalance-on-start": "0"})
 	for _, before := range []string{"", "ha=basic", "ha=static,ha-rebalance-on-start=1", "other=1"} {

@@ -23,25 +23,25 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// LockHeld is how long PVE may hold the lock of a VM's configuration file after it has stopped
-// the VM, or has rolled it back to a snapshot with memory: it cleans up.
+// LockHeld is how long PVE may hold the lock of a VM's configuration file while it cleans up after it has stopped the VM, or has rolled it back to a
+// snapshot with memory.
 const LockHeld = 30 * time.Second
 
-// HoldsLock says that PVE does.
+// HoldsLock is a message about this lock.
 const HoldsLock = "Proxmox VE holds the lock of the VM, as it does for up to 30 seconds after a stop or a rollback"
 
-// lockRetry is how long what got no lock is left alone: PVE itself waits for the lock then.
+// lockRetry is the delay before a call that got no lock is retried. PVE itself waits for the lock then.
 const lockRetry = 5 * time.Second
 
-// A LockWait is the time in which a VM's lock was held, as far as was seen.
+// A LockWait is the time for which a VM's lock was observed to be held.
 type LockWait struct {
-	// First and Last are when the lock was seen to be held, first and last.
+	// First and Last are when the lock was first and last observed to be held.
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
 }
 
-// Waits reports whether an error says that PVE holds the VM's lock, and has not held it for longer than it does to
-// clean up. What got no lock has done nothing.
+// Waits reports whether an error means that PVE holds the VM's lock, and has not held it longer than it takes to clean up. A call that got no lock has
+// changed nothing.
 func (w *LockWait) Waits(err error, now time.Time) bool {
 	if !proxmox.IsLockTimeout(err) {
 		return false
@@ -53,13 +53,12 @@ func (w *LockWait) Waits(err error, now time.Time) bool {
 	return now.Sub(w.First) < LockHeld
 }
 
-// BacksOff reports whether what got no lock is not to be tried again yet.
+// BacksOff reports whether a call that got no lock must not be retried yet.
 func (w *LockWait) BacksOff(now time.Time) bool {
 	return w.Last.Sub(w.First) < LockHeld && now.Sub(w.Last) < lockRetry
 }
 
-// WaitsForLock reports whether an error says that PVE holds the VM's lock, and has not held it
-// for longer than it does to clean up.
+// WaitsForLock reports whether an error means that PVE holds the VM's lock, and has not held it longer than it takes to clean up.
 func (t *Tracker) WaitsForLock(m Object, err error) bool {
 	if !proxmox.IsLockTimeout(err) {
 		return false
@@ -69,8 +68,8 @@ func (t *Tracker) WaitsForLock(m Object, err error) bool {
 	return t.records.Ensure(m).lock.Waits(err, t.now())
 }
 
-// LockTimedOut reports whether the last task, of one of these types, has done nothing because PVE held the VM's lock, and
-// nothing was asked for since that may have done it.
+// LockTimedOut reports whether the last task, of one of these types, has changed nothing because PVE held the VM's lock, and no later request may have
+// succeeded instead.
 func (t *Tracker) LockTimedOut(m Object, types ...string) bool {
 	t.records.Lock()
 	defer t.records.Unlock()

@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// TestLockHeldAgain has the lock held at two times that have nothing to do with each other.
+// TestLockHeldAgain holds the lock at two unrelated times.
 func TestLockHeldAgain(t *testing.T) {
 	w, now := LockWait{}, time.Unix(1, 0)
 	held := proxmox.Task{ExitStatus: "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"}.Err()
@@ -40,7 +40,7 @@ func TestLockHeldAgain(t *testing.T) {
 	}
 }
 
-// TestLockTimedOut has the last task of a Machine get no lock, or something else happen.
+// TestLockTimedOut checks a last task that got no lock, and other last tasks.
 func TestLockTimedOut(t *testing.T) {
 	const u = proxmox.UPID("UPID:pve1:0000:0000:0000:qmreboot:100:root@pam:")
 	const noLock = "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"

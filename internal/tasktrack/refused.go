@@ -16,13 +16,13 @@ limitations under the License.
 
 package tasktrack
 
-// refusal is an error of PVE that holds for one state of the VM's configuration, which its digest tells.
+// refusal is an error of PVE for one state of the VM's configuration, which is identified by its digest.
 type refusal struct {
 	digest string
 	err    error
 }
 
-// RefuseAt remembers that PVE has refused a call for what the VM's configuration has: it would again until that changes.
+// RefuseAt remembers that PVE has refused a call because of the VM's configuration. PVE would refuse it again until the configuration changes.
 func (t *Tracker) RefuseAt(m Object, what, digest string, err error) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -33,7 +33,7 @@ func (t *Tracker) RefuseAt(m Object, what, digest string, err error) {
 	r.refusals[what] = refusal{digest: digest, err: err}
 }
 
-// RefusedAt returns the error with which PVE has refused a call at this digest of the VM's configuration; nil if it has not.
+// RefusedAt returns the error with which PVE has refused a call at this digest of the VM's configuration, or nil.
 func (t *Tracker) RefusedAt(m Object, what, digest string) error {
 	t.records.Lock()
 	defer t.records.Unlock()

@@ -24,12 +24,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// FirstRepeat is when a change is made again that still differs: it may have
-// been undone, or PVE may not keep it.
+// FirstRepeat is the delay before a change that still differs is made again: it may have been undone, or PVE may not keep it.
 const FirstRepeat = 15 * time.Second
 
-// Send remembers a change of options that was made, and returns how often it was made
-// in a row. The same one again, or a part of it, is held back, longer each time.
+// Send remembers a change of options that was made, and returns how often it was made in succession. Repeating the change, or a part of it, is delayed
+// longer each time.
 func (t *Tracker) Send(m Object, d qemu.Difference) int {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -43,8 +42,7 @@ func (t *Tracker) Send(m Object, d qemu.Difference) int {
 	return r.changes
 }
 
-// Kept notes that the change that was made last has held: as far as was seen, or as
-// far as can be told without looking.
+// Kept records that the last change has persisted: it was observed, or is assumed without reading.
 func (t *Tracker) Kept(m Object, seen bool) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -54,8 +52,7 @@ func (t *Tracker) Kept(m Object, seen bool) {
 	}
 }
 
-// Sent reports whether this very change was made last, not long ago, and still
-// differs.
+// Sent reports whether this change was the last one, was made recently, and still differs.
 func (t *Tracker) Sent(m Object, d qemu.Difference) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -63,15 +60,14 @@ func (t *Tracker) Sent(m Object, d qemu.Difference) bool {
 	return !d.Empty() && !r.assumed && d.Within(r.change) && t.now().Before(r.changed)
 }
 
-// A VM that stops soon after each of its starts is started ever more seldom: the first time
-// at once, and then firstStart after its last start, twice that … LastRetry. One that has
-// run for RunsFor is started at once again.
+// A VM that stops soon after each of its starts is started at increasing intervals: at once the first time, then firstStart after its last start, twice
+// that … LastRetry. A VM that has run for RunsFor is started at once again.
 const (
 	firstStart = 10 * time.Second
 	RunsFor    = 10 * time.Minute
 )
 
-// countStart counts a start of the VM that has ended well.
+// countStart counts a successful start of the VM.
 func (r *record) countStart(task proxmox.Task, now time.Time) {
 	if task.Type != "qmstart" {
 		return
@@ -82,8 +78,8 @@ func (r *record) countStart(task proxmox.Task, now time.Time) {
 	r.starts, r.started = r.starts+1, now
 }
 
-// Crashes returns how often in a row a VM has stopped soon after its start, and until when it is not to be
-// started again; zero if it may be.
+// Crashes returns how often in succession a VM has stopped soon after its start, and the time until which it must not be started again. Both are zero
+// if it may be started.
 func (t *Tracker) Crashes(m Object) (n int, until time.Time) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -98,7 +94,7 @@ func (t *Tracker) Crashes(m Object) (n int, until time.Time) {
 	return r.starts, until
 }
 
-// CrashLoops reports whether a VM has stopped soon after its last starts, and has not run for long since.
+// CrashLoops reports whether a VM has stopped soon after its last starts, and has not run for RunsFor since.
 func (t *Tracker) CrashLoops(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -106,8 +102,7 @@ func (t *Tracker) CrashLoops(m Object) bool {
 	return r.starts > 1 && r.generation == m.GetGeneration() && t.now().Sub(r.started) <= RunsFor
 }
 
-// Asked reports whether PVE was asked for this within a period. If not, it is taken
-// to be asked now.
+// Asked reports whether something was requested from PVE within a period. If not, it records that it is requested now.
 func (t *Tracker) Asked(m Object, what string, period time.Duration) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -122,7 +117,7 @@ func (t *Tracker) Asked(m Object, what string, period time.Duration) bool {
 	return false
 }
 
-// WithdrawAsked forgets what PVE was to be asked for last: it was not sent.
+// WithdrawAsked forgets the last request to PVE, since it was not sent.
 func (t *Tracker) WithdrawAsked(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -131,12 +126,12 @@ func (t *Tracker) WithdrawAsked(m Object) {
 	r.asking = ""
 }
 
-// RebootTime is how long a VM that reboots is left alone after the call, and again after
-// its task: PVE starts it some time after that has ended.
+// RebootTime is how long no changes are made to a VM that reboots after the call, and again after its task: PVE starts the VM some time after the task
+// has ended.
 const RebootTime = time.Minute
 
-// awaitBoot leaves a VM alone for a while whose reboot has ended well: PVE is yet to start
-// it. One that was not stopped goes on.
+// awaitBoot prevents changes for a while if a reboot of the VM has succeeded, since PVE has not started the VM yet. A VM that was not stopped keeps
+// running.
 func (r *record) awaitBoot(task proxmox.Task, now time.Time) {
 	switch {
 	case task.Type != "qmreboot":
@@ -147,14 +142,14 @@ func (r *record) awaitBoot(task proxmox.Task, now time.Time) {
 	}
 }
 
-// MarkShown notes that the error of the last task has been shown.
+// MarkShown records that the error of the last task has been shown.
 func (t *Tracker) MarkShown(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	t.records.Ensure(m).shown = true
 }
 
-// AwaitReboot leaves a VM alone for a while, for a reboot that was asked for.
+// AwaitReboot prevents changes of a VM for a while, since a reboot was requested.
 func (t *Tracker) AwaitReboot(m Object, d time.Duration) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -162,8 +157,7 @@ func (t *Tracker) AwaitReboot(m Object, d time.Duration) {
 	r.rebootUntil, r.rebooted = t.now().Add(d), t.now()
 }
 
-// EndReboot ends that time once the VM was started after the reboot was asked for: PVE has nothing
-// more to do then.
+// EndReboot ends that period if the VM was started after the reboot was requested, since PVE then has nothing more to do.
 func (t *Tracker) EndReboot(m Object, started time.Time) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -172,40 +166,37 @@ func (t *Tracker) EndReboot(m Object, started time.Time) {
 	}
 }
 
-// A guest is asked to shut down again after BootingRound while it may be booting, since it
-// does not react to a request then, and after BootedRound otherwise.
+// A guest is asked to shut down again after BootingRound while it may be booting, since it ignores requests then, and after BootedRound otherwise.
 const (
 	BootingRound = 10 * time.Second
 	BootedRound  = 30 * time.Second
 )
 
-// shutdownRequests are the requests to shut a guest down that follow each other.
+// shutdownRequests is a series of requests to shut a guest down.
 type shutdownRequests struct {
 	first, last time.Time
 
-	// round is how long the guest has to act on the last request, and spent how long it had for
-	// those before, by what PVE says.
+	// round is how long the guest has to react to the last request, and spent how long it had for earlier ones, according to PVE.
 	round, spent time.Duration
 
 	// more is true if another request follows the last one.
 	more bool
 }
 
-// repeats reports whether the task of a request has failed as it does while the guest does not
-// react to it, and another request follows.
+// repeats reports whether the task of a request has failed since the guest did not react to it, and another request follows.
 func (s shutdownRequests) repeats(task proxmox.Task, err error) bool {
 	return s.more && task.Type == "qmshutdown" && proxmox.IsShutdownTimeout(err)
 }
 
-// RepeatsShutdown reports that of the task of a Machine.
+// RepeatsShutdown reports this for the task of a Machine.
 func (t *Tracker) RepeatsShutdown(m Object, task proxmox.Task, err error) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
 	return t.known(m).shutdown.repeats(task, err)
 }
 
-// RequestShutdown returns the next request to shut a guest down that has this much time in all, since the given time or, if that is
-// zero, the first request, in rounds of this length. The last one ends with a hard stop.
+// RequestShutdown returns the next request to shut a guest down. The guest has a total time since the given time or, if that is zero, since the first
+// request, in rounds of the given length. The last request ends with a hard stop.
 func (t *Tracker) RequestShutdown(m Object, since time.Time, total, round time.Duration) proxmox.ShutdownOptions {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -221,22 +212,21 @@ func (t *Tracker) RequestShutdown(m Object, since time.Time, total, round time.D
 	return proxmox.ShutdownOptions{Timeout: max(left, time.Second), ForceStop: true}
 }
 
-// ShutdownBegun returns when a guest was asked to shut down first; the zero time if it was not
-// lately.
+// ShutdownBegun returns when a guest was first asked to shut down, or the zero time if it was not asked recently.
 func (t *Tracker) ShutdownBegun(m Object) time.Time {
 	t.records.Lock()
 	defer t.records.Unlock()
 	return t.known(m).shutdown.first
 }
 
-// RebootsUntil returns until when a VM is left alone at most; the time may have gone by.
+// RebootsUntil returns the time until which no changes are made to a VM. It may have passed.
 func (t *Tracker) RebootsUntil(m Object) time.Time {
 	t.records.Lock()
 	defer t.records.Unlock()
 	return t.known(m).rebootUntil
 }
 
-// Rebooting reports whether a VM is left alone, since it reboots.
+// Rebooting reports whether no changes are made to a VM since it reboots.
 func (t *Tracker) Rebooting(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()

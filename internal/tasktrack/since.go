@@ -22,8 +22,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Since returns the tasks of a list that are newer than those that Latest has returned of
-// an earlier list. Tasks that start within the same second are told apart by their names.
+// Since returns the tasks of a list that are newer than those that Latest returned for an earlier list. Tasks that start within the same second are
+// distinguished by their UPIDs.
 func Since(all []proxmox.Task, before []proxmox.UPID) []proxmox.Task {
 	latest := int64(0)
 	for _, t := range all {

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package tasktrack remembers the tasks that were started for objects: which one runs, how the last one ended, when the next one may be
-// tried, and what is not to be asked for twice. It calls nobody.
+// Package tasktrack remembers the tasks that were started for objects: which one runs, how the last one ended, when the next one may be tried, and
+// which requests must not be repeated. It makes no calls.
 package tasktrack
 
 import (
@@ -31,26 +31,26 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// Delays before a task that failed is tried again.
+// Delays before a failed task is retried.
 const (
 	FirstRetry = 2 * time.Second
 	LastRetry  = 5 * time.Minute
 )
 
-// Tracker remembers, for each Machine, the task that was started last and how it
-// ended. It is a memory only: what it forgets in a restart is seen in PVE.
+// Tracker remembers, for each Machine, the task that was started last and how it ended. It keeps its data only in memory. After a restart, PVE shows
+// what it has forgotten.
 type Tracker struct {
 	now func() time.Time
 
-	// records of Machines, and one for those that have none. Both need the lock.
+	// records has the records of Machines, and empty is the record of Machines without one. Both need the lock.
 	records objectstate.Store[record]
 	empty   record
 
-	// gone is when Machines were forgotten, lately.
+	// gone is when Machines were recently forgotten.
 	gone objectstate.Store[time.Time]
 }
 
-// An Object is what tasks are tracked for. A new generation of it has nothing to do with the failures of the one before.
+// An Object is an object that tasks are tracked for. Failures of an earlier generation do not count for a new one.
 type Object interface {
 	objectstate.Object
 
@@ -63,55 +63,53 @@ type record struct {
 	begun      time.Time
 	running    bool
 	last       proxmox.Task
-	ended      time.Time // When last was seen to have ended.
+	ended      time.Time // When last was observed to have ended.
 	failures   int
 	until      time.Time
 	err        error
 	shown      bool // Whether err has been shown.
 
-	// change of options that was made last, until it was seen to hold; how often in
-	// a row; until when it is not made again; and whether it is taken to hold unseen.
+	// change is the last change of options until it is observed to persist, changes how often it was made in succession, changed the time until which it
+	// is not made again, and assumed whether it is assumed to persist.
 	change  qemu.Difference
 	changes int
 	changed time.Time
 	assumed bool
 
-	// asked is what PVE was asked for that it does later, and when; and until
-	// when the VM is left alone.
+	// asked has the requests to PVE that take effect later, with their times. No changes are made to the VM before rebootUntil.
 	asked       map[string]time.Time
-	asking      string // the last of it
+	asking      string // the last request
 	rebootUntil time.Time
 
-	// rebooted is when a reboot was asked for last, and shutdown the requests to shut down.
+	// rebooted is when a reboot was last requested, and shutdown has the requests to shut down.
 	rebooted time.Time
 	shutdown shutdownRequests
 
-	// starts are how often in a row the VM was started though it had not run for long, and
-	// started when that was last.
+	// starts is how often in succession the VM was started though it had not run for long, and started when that was last.
 	starts  int
 	started time.Time
 
-	// outcomeUnknown is when a call was made last whose outcome is not known.
+	// outcomeUnknown is when the last call with an unknown outcome was made.
 	outcomeUnknown time.Time
 
-	// creating is true once a call that makes the VM was begun, and creationLost when the answer to such a call was lost last.
+	// creating is true once a call that creates the VM has begun, and creationLost is when the response to such a call was last lost.
 	creating     bool
 	creationLost time.Time
 
 	// driveStale is true while PVE's cloud-init drive may have old data.
 	driveStale bool
 
-	// refusals are what PVE refuses while the VM's configuration is as it is, by the call.
+	// refusals has the errors of PVE for the current configuration of the VM, by the call.
 	refusals map[string]refusal
 
 	// lock is when the lock of the VM was held.
 	lock LockWait
 }
 
-// New returns a Tracker that knows no tasks.
+// New returns an empty Tracker.
 func New(now func() time.Time) *Tracker { return &Tracker{now: now} }
 
-// known returns what is remembered of a Machine; an empty record, which is not kept, if that is nothing. Most Machines have no task for days.
+// known returns the record of a Machine. If there is none, it returns an empty record that is not kept. Most Machines have no task for days.
 func (t *Tracker) known(m Object) *record {
 	if r := t.records.Get(m); r != nil {
 		return r
@@ -120,7 +118,7 @@ func (t *Tracker) known(m Object) *record {
 	return &t.empty
 }
 
-// attempt returns the record of a Machine, created again for a changed spec but for what is known of the VM.
+// attempt returns the record of a Machine. For a changed spec it resets the record, except for what is known of the VM.
 func (t *Tracker) attempt(m Object) *record {
 	r := t.records.Ensure(m)
 	if r.generation != m.GetGeneration() {
@@ -140,8 +138,7 @@ func (t *Tracker) Started(m Object, u proxmox.UPID) {
 	r.upid, r.begun, r.running, r.err = u, t.now(), true, nil
 }
 
-// Ended remembers how a task ended. A task that failed holds back the next
-// attempt, longer each time.
+// Ended remembers how a task ended. A failed task delays the next attempt, longer each time.
 func (t *Tracker) Ended(m Object, task proxmox.Task, err error) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -168,7 +165,7 @@ func (t *Tracker) note(r *record, task proxmox.Task, err error) {
 			r.shutdown.spent += r.shutdown.round
 		}
 	case known:
-		r.err = err // Its log has told more.
+		r.err = err // Its log contains more.
 	default:
 		t.failed(r, err)
 	}
@@ -190,14 +187,14 @@ func (t *Tracker) failed(r *record, err error) {
 	r.err, r.shown = err, false
 }
 
-// MarkDriveStale remembers that PVE's cloud-init drive has old data from now on.
+// MarkDriveStale remembers that PVE's cloud-init drive has old data now.
 func (t *Tracker) MarkDriveStale(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	t.records.Ensure(m).driveStale = true
 }
 
-// MarkDriveFresh forgets that.
+// MarkDriveFresh remembers that PVE's cloud-init drive has current data.
 func (t *Tracker) MarkDriveFresh(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -215,26 +212,25 @@ func (t *Tracker) DriveStale(m Object) bool {
 // VisibleWithin is how long PVE's list may lack a task that was started.
 const VisibleWithin = time.Minute
 
-// Arrival is how long a call whose answer was lost may need to have its effect,
-// less than until the first attempt after a failure.
+// Arrival is how long a call whose response was lost may need to take effect. It is shorter than the delay before the first retry after a failure.
 const Arrival = 800 * time.Millisecond
 
-// RecordUnknownOutcome remembers that nobody knows whether a call has started a task.
+// RecordUnknownOutcome remembers that it is not known whether a call has started a task.
 func (t *Tracker) RecordUnknownOutcome(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	t.attempt(m).outcomeUnknown = t.now()
 }
 
-// SinceUnknownOutcome returns how long ago that was, longer than anything if it never was.
+// SinceUnknownOutcome returns how long ago the last such call was. It is very long if there was none.
 func (t *Tracker) SinceUnknownOutcome(m Object) time.Duration {
 	t.records.Lock()
 	defer t.records.Unlock()
 	return t.now().Sub(t.known(m).outcomeUnknown)
 }
 
-// BeginCreation remembers that a call that makes the VM is about to be made, and when the answer to one was lost that somebody else has made before:
-// from now on it is known whether one was lost.
+// BeginCreation remembers that a call that creates the VM is about to be made, and when the response to an earlier such call of another process was
+// lost. From now on it is known whether a response was lost.
 func (t *Tracker) BeginCreation(m Object, lost time.Time) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -243,14 +239,14 @@ func (t *Tracker) BeginCreation(m Object, lost time.Time) {
 	}
 }
 
-// RecordLostCreation remembers that the answer to the call was lost.
+// RecordLostCreation remembers that the response to the call was lost.
 func (t *Tracker) RecordLostCreation(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	t.records.Ensure(m).creationLost = t.now()
 }
 
-// LostCreation returns when the answer to a call that makes the VM was lost last, zero if none was, and whether that is known.
+// LostCreation returns when the response to a call that creates the VM was last lost, or the zero time if none was, and whether that is known.
 func (t *Tracker) LostCreation(m Object) (at time.Time, known bool) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -258,9 +254,8 @@ func (t *Tracker) LostCreation(m Object) (at time.Time, known bool) {
 	return r.creationLost, r.creating
 }
 
-// Running reports whether a task runs for a Machine. One of some time ago has to be
-// among the tasks that PVE lists: whoever followed it may be gone. A failure that is
-// listed counts before whoever follows the task has told of it.
+// Running reports whether a task runs for a Machine. A task that was started some time ago has to be among those that PVE lists, since the goroutine
+// that followed it may have ended. A listed failure counts even before that goroutine has reported it.
 func (t *Tracker) Running(m Object, listed []proxmox.Task) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -275,7 +270,7 @@ func (t *Tracker) Running(m Object, listed []proxmox.Task) bool {
 	return i >= 0 && listed[i].Running
 }
 
-// RunningType returns the type of the task that runs for a Machine; empty if none does.
+// RunningType returns the type of the task that runs for a Machine, or an empty string if none does.
 func (t *Tracker) RunningType(m Object) string {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -285,7 +280,7 @@ func (t *Tracker) RunningType(m Object) string {
 	return ""
 }
 
-// Destroyed reports whether the VM of a Machine was destroyed by a task of ours, and since when that is known.
+// Destroyed reports whether a task of ours has destroyed the VM of a Machine, and since when that is known.
 func (t *Tracker) Destroyed(m Object) (since time.Time, yes bool) {
 	t.gone.Lock()
 	gone := t.gone.Get(m)
@@ -299,15 +294,14 @@ func (t *Tracker) Destroyed(m Object) (since time.Time, yes bool) {
 	return r.ended, r.last.Type == "qmdestroy" && r.last.OK()
 }
 
-// Creates reports whether the task that was started last makes a VM.
+// Creates reports whether the last task creates a VM.
 func (t *Tracker) Creates(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
 	return CreatesVM(t.known(m).upid.Type())
 }
 
-// BackoffReason returns why the next attempt has to wait: the last one failed, for the same spec,
-// and not long ago or without anybody having been told.
+// BackoffReason returns why the next attempt has to wait: the last one has failed for the same spec, and either recently or without having been shown.
 func (t *Tracker) BackoffReason(m Object) error {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -319,7 +313,7 @@ func (t *Tracker) BackoffReason(m Object) error {
 	return r.err
 }
 
-// RetryAt returns when the next attempt is due if the last one has failed with the error; else the zero time.
+// RetryAt returns when the next attempt is due if the last one has failed with the error, or the zero time.
 func (t *Tracker) RetryAt(m Object, err error) time.Time {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -329,7 +323,7 @@ func (t *Tracker) RetryAt(m Object, err error) time.Time {
 	return time.Time{}
 }
 
-// BackoffError reports whether held is an error, and tells nobody.
+// BackoffError reports whether BackoffReason would return an error, without marking it as shown.
 func (t *Tracker) BackoffError(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -340,7 +334,7 @@ func (t *Tracker) holds(r *record, m Object) bool {
 	return r.err != nil && r.generation == m.GetGeneration() && (!r.shown || t.now().Before(r.until))
 }
 
-// Last returns the task of a Machine that was last seen to end.
+// Last returns the task of a Machine that was last observed to end.
 func (t *Tracker) Last(m Object) (proxmox.Task, bool) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -348,18 +342,18 @@ func (t *Tracker) Last(m Object) (proxmox.Task, bool) {
 	return r.last, r.last.UPID != ""
 }
 
-// Forget forgets a Machine that is gone.
+// Forget forgets a Machine that no longer exists.
 func (t *Tracker) Forget(m Object) {
 	t.gone.Lock()
 	t.gone.DeleteFunc(func(at *time.Time) bool { return t.now().Sub(*at) > recently })
-	t.gone.Set(m, new(t.now())) // It may be looked for once more.
+	t.gone.Set(m, new(t.now())) // It may be looked up once more.
 	t.gone.Unlock()
 	t.records.Lock()
 	defer t.records.Unlock()
 	t.records.Delete(m)
 }
 
-// Waited returns how long ago PVE was first asked for this, which is now if it was not before.
+// Waited returns how long ago something was first requested from PVE. If it was not requested before, that is now.
 func (t *Tracker) Waited(m Object, what string) time.Duration {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -373,10 +367,10 @@ func (t *Tracker) Waited(m Object, what string) time.Duration {
 	return t.now().Sub(r.asked[what])
 }
 
-// recently is how long what happens to a VM may be the work of our last task.
+// recently is how long changes of a VM may be caused by our last task.
 const recently = time.Minute
 
-// Active reports whether a task of ours works on a VM, or did not long ago.
+// Active reports whether a task of ours works on a VM, or recently did.
 func (t *Tracker) Active(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -384,40 +378,39 @@ func (t *Tracker) Active(m Object) bool {
 	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.rebootUntil)
 }
 
-// Len returns the number of Machines that something is remembered of.
+// Len returns the number of Machines with a record.
 func (t *Tracker) Len() int {
 	t.records.Lock()
 	defer t.records.Unlock()
 	return t.records.Len()
 }
 
-// A View is what was known of tasks at some time.
+// A View is what was known of tasks at one time.
 type View struct {
 	Listed []proxmox.Task
 	Err    error
 	Ours   bool // Whether the Machine's own last task was running.
 }
 
-// Busy reports whether a task works on the VM, of ours or anybody's.
+// Busy reports whether any task works on the VM, whoever has started it.
 func (v View) Busy(vmid int) (bool, error) {
 	return v.Err == nil && (v.Ours || slices.ContainsFunc(v.Listed, func(t proxmox.Task) bool {
 		return t.Works() && t.ID == strconv.Itoa(vmid)
 	})), v.Err
 }
 
-// CreatesVM reports whether tasks of a type make VMs.
+// CreatesVM reports whether tasks of a type create VMs.
 func CreatesVM(task string) bool {
 	return slices.Contains([]string{"qmcreate", "qmclone", "qmrestore"}, task)
 }
 
-// HasRecentTask reports whether a task, other than the one given, is listed that works on a VM
-// or did not long ago.
+// HasRecentTask reports whether the list has a task, other than the given one, that works on a VM or recently did.
 func (v View) HasRecentTask(vmid int, but proxmox.UPID) bool {
 	return v.Err != nil || slices.ContainsFunc(v.Listed, func(t proxmox.Task) bool { return t.ID == strconv.Itoa(vmid) && t.UPID != but })
 }
 
-// WithoutDead returns a list of tasks in which none runs whose node cannot be asked: PVE goes on
-// listing what ran there when the node went down, until that is back.
+// WithoutDead returns a list of tasks without running ones on nodes that cannot be asked: PVE continues to list the tasks that ran when a node went
+// down until the node is back.
 func WithoutDead(listed []proxmox.Task, unreachable func(node string) bool) []proxmox.Task {
 	lost := func(t proxmox.Task) bool { return t.Running && unreachable(t.Node) }
 	if !slices.ContainsFunc(listed, lost) {

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A testClock that stands until it is set.
+// A testClock stands still until it is set.
 type testClock struct{ time time.Time }
 
 func newTestClock() *testClock { return &testClock{time: time.Unix(1_800_000_000, 0)} }
@@ -72,7 +72,7 @@ func TestTasksHold(t *testing.T) {
 			t.Errorf("After %d failures the next attempt is held back for longer than %v and a quarter", failures+1, want)
 		}
 	}
-	for range 100 { // The delay stays within bounds however many failures there are.
+	for range 100 { // The delay is limited, however many failures there are.
 		tasks.Started(m, "u")
 		tasks.Ended(m, taskOf("u"), boom)
 	}
@@ -102,7 +102,7 @@ func TestTasksTell(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		happen func(*Tracker, Object)
-		told   bool // Whether the next round is.
+		told   bool // Whether the failure is reported.
 	}{
 		"Failed": {
 			reason: "A task that failed is told of, however late anybody asks.",
@@ -156,8 +156,8 @@ func TestTasksTell(t *testing.T) {
 	}
 }
 
-// The list of tasks may tell of a failure before whoever follows the task does: it
-// holds back the next attempt all the same, and counts once.
+// TestTasksFailedInTheList checks that a failure in the list of tasks, before the goroutine that follows the task has reported it, delays the next
+// attempt and counts once.
 func TestTasksFailedInTheList(t *testing.T) {
 	c := newTestClock()
 	tasks, m := New(c.now), objectOf("1", 1)
@@ -236,7 +236,7 @@ func TestTasksWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestSend has changes of options made, some of which do not hold.
+// TestSend makes changes of options, some of which do not persist.
 func TestSend(t *testing.T) {
 	a := qemu.Difference{Set: proxmox.Params{"machine": "q35"}}
 	both := qemu.Difference{Set: proxmox.Params{"machine": "q35", "onboot": "1"}, Delete: []string{"tags"}}
@@ -246,7 +246,7 @@ func TestSend(t *testing.T) {
 		do     func(*Tracker, Object)
 		ask    qemu.Difference
 		held   bool
-		times  int // in a row, if it is made now
+		times  int // in succession, if it is made now
 	}{
 		"New":  {reason: "What was not made is not held back.", do: func(*Tracker, Object) {}, ask: a, times: 1},
 		"Same": {reason: "What was just made is.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: a, held: true, times: 2},
@@ -281,7 +281,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// The task of a Machine may end after the Machine: when its VM stays, say.
+// TestEndedAfterMachine checks a task that ends after its Machine was deleted, such as when its VM is kept.
 func TestEndedAfterMachine(t *testing.T) {
 	c := newTestClock()
 	tasks, m := New(c.now), objectOf("a", 1)
@@ -292,7 +292,7 @@ func TestEndedAfterMachine(t *testing.T) {
 	}
 }
 
-// TestNothingRemembered asks about a Machine that has no tasks: nothing is remembered of it, since there may be ten thousand of them.
+// TestNothingRemembered checks that nothing is kept of a Machine without tasks, since there may be ten thousand of them.
 func TestNothingRemembered(t *testing.T) {
 	tasks, m, boom := New(newTestClock().now), objectOf("a", 1), errors.New("boom")
 	tasks.SinceUnknownOutcome(m)
@@ -318,7 +318,7 @@ func TestNothingRemembered(t *testing.T) {
 	}
 }
 
-// TestDestroyed has a VM known to be destroyed since the end of the task was seen, however often that is told.
+// TestDestroyed checks that a VM is known to be destroyed since the end of the task was observed, however often that is reported.
 func TestDestroyed(t *testing.T) {
 	c := newTestClock()
 	tasks, m := New(c.now), objectOf("a", 1)
@@ -343,7 +343,7 @@ func TestDestroyed(t *testing.T) {
 	}
 }
 
-// TestAwaitReboot has a VM left alone for a reboot.
+// TestAwaitReboot checks that no changes are made to a VM during a reboot.
 func TestAwaitReboot(t *testing.T) {
 	cases := map[string]struct {
 		reason    string

@@ -29,7 +29,7 @@ func mayAdoptAny(t *Tenant) bool {
 	return len(adoptPools(t.ProviderTenant))+len(adoptTags(t.ProviderTenant)) > 0
 }
 
-// adoptPools are the pools whose VMs a tenant may take over.
+// adoptPools returns the pools whose VMs a tenant may take over.
 func adoptPools(t v1alpha1.ProviderTenant) []string {
 	if t.Allow == nil {
 		return nil
@@ -37,7 +37,7 @@ func adoptPools(t v1alpha1.ProviderTenant) []string {
 	return t.Allow.Adopt
 }
 
-// adoptTags are the tags whose VMs a tenant may take over.
+// adoptTags returns the tags whose VMs a tenant may take over.
 func adoptTags(t v1alpha1.ProviderTenant) []string {
 	if t.Allow == nil {
 		return nil
@@ -55,30 +55,30 @@ func hasAdoptTag(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	return slices.ContainsFunc(g.Tags, func(tag string) bool { return slices.Contains(adoptTags(t), strings.ToLower(tag)) })
 }
 
-// mayAdopt reports whether a VM may be taken over. A tag, which may be on any VM, takes none from another tenant.
+// mayAdopt reports whether a tenant may take over a VM. A tag may be on any VM, so it does not allow taking a VM from another tenant.
 func (t *Tenant) mayAdopt(g proxmox.Guest) bool {
 	return inAdoptPool(t.ProviderTenant, g) || hasAdoptTag(t.ProviderTenant, g) && !slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool {
 		return inRangeAndPools(o, g) || inAdoptPool(o, g)
 	})
 }
 
-// heldByTagAlone reports whether a VM is the tenant's only because of its tags, which operators remove to take it back.
+// heldByTagAlone reports whether a VM is the tenant's only because of its tags. Operators take such a VM back by removing the tags.
 func heldByTagAlone(t *Tenant, g proxmox.Guest) bool {
 	return !t.Owns(g) && !inAdoptPool(t.ProviderTenant, g) && hasAdoptTag(t.ProviderTenant, g)
 }
 
-// mayBeWithdrawn reports whether operators may have taken back a VM that the tenant had because of a tag: a tenant that adopts by tags does not hold it
-// any more.
+// mayBeWithdrawn reports whether operators may have taken back a VM that the tenant had because of a tag. It is true if the tenant adopts by tags and
+// does not hold the VM any more.
 func mayBeWithdrawn(t *Tenant, g proxmox.Guest) bool {
 	return len(adoptTags(t.ProviderTenant)) > 0 && t.CheckGuest(g) != nil
 }
 
-// adoptableBy reports whether one of these tenants may adopt a VM, or may have done so: an adopted VM stays where it is.
+// adoptableBy reports whether one of these tenants may adopt a VM, or may have adopted it: an adopted VM stays where it is.
 func adoptableBy(tenants []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	return slices.ContainsFunc(tenants, func(o v1alpha1.ProviderTenant) bool { return inAdoptPool(o, g) || hasAdoptTag(o, g) })
 }
 
-// reservedTags are tags that others' VMs carry, or by which others may adopt VMs.
+// reservedTags returns the tags that VMs of other tenants carry, or by which other tenants may adopt VMs.
 func reservedTags(t *Tenant) []string {
 	var all []string
 	for _, o := range t.others {
@@ -96,8 +96,8 @@ func reservedTags(t *Tenant) []string {
 	return all
 }
 
-// forbiddenTags are those that no spec of the tenant may name: those of others, and those by which it adopts VMs, which it would keep after operators have
-// taken the VMs back.
+// forbiddenTags returns the tags that no spec of the tenant may name: those of other tenants, and those by which it adopts VMs. A VM with one of the
+// latter would stay the tenant's after operators have taken it back.
 func forbiddenTags(t *Tenant) []string {
 	return append(reservedTags(t), adoptTags(t.ProviderTenant)...)
 }
@@ -112,8 +112,8 @@ func checkSpecTags(t *Tenant, all []string) error {
 	return t.checkTags(all)
 }
 
-// checkAdoptTags refuses a tag by which the tenant adopts VMs for a VM that does not have it. The VMs are listed again for that: by an older list, a VM that
-// was taken from the tenant a moment ago would come back to it.
+// checkAdoptTags refuses a tag by which the tenant adopts VMs for a VM that does not have it. It lists the VMs again: with an older list, a VM that was
+// taken from the tenant a moment ago would return to it.
 func (g Guard) checkAdoptTags(vmid int, tags string) error {
 	for _, tag := range splitTags(tags) {
 		if !slices.Contains(adoptTags(g.ProviderTenant), strings.ToLower(tag)) {
@@ -130,8 +130,8 @@ func (g Guard) checkAdoptTags(vmid int, tags string) error {
 	return nil
 }
 
-// TagsToKeep are tags that a VM with a configuration is to have whatever its spec says: those of all VMs of a tenant, and those that it has and was taken
-// over by. One that is where the tenant's VMs are needs none, be it that a restore or a rollback has brought it.
+// TagsToKeep returns the tags that a VM with a configuration must have whatever its spec contains: the tags of all VMs of its tenant, and the tags by
+// which the VM was adopted. A VM within the tenant's pools and range needs none of the latter, even if a restore or a rollback has added one.
 func TagsToKeep(t *Tenant, g proxmox.Guest, config map[string]string) []string {
 	all := t.RequiredTags()
 	if t == nil || t.Owns(g) {

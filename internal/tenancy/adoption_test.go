@@ -27,12 +27,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 )
 
-// tagged is a VM in a pool with tags.
+// tagged returns a VM in a pool with tags.
 func tagged(vmid int, pool string, tags ...string) proxmox.Guest {
 	return proxmox.Guest{VMID: vmid, Pool: pool, Tags: tags}
 }
 
-// TestAdoptTags has a tag hand a VM over to tenant f, unless it is where another tenant's VMs are.
+// TestAdoptTags checks that tenant f may adopt a VM by a tag, unless the VM is in another tenant's range and pools.
 func TestAdoptTags(t *testing.T) {
 	template := tagged(9000, "", "handover")
 	template.Name, template.Template = "base-1", true
@@ -76,7 +76,7 @@ func TestAdoptTags(t *testing.T) {
 	}
 }
 
-// TestAdoptTagsReserved has nobody but operators give a VM a tag by which it may be taken over.
+// TestAdoptTagsReserved checks that only operators may give a VM a tag by which it may be taken over.
 func TestAdoptTagsReserved(t *testing.T) {
 	tags := []string{"web", "Handover"}
 	for of, want := range map[string]string{"a": "(tags): tag handover", "b": "(tags): tag handover", "f": "(allow.adoptTags): tag Handover"} {
@@ -85,7 +85,7 @@ func TestAdoptTagsReserved(t *testing.T) {
 	compare(t, "A spec may name other tags.", checkSpecTags(tenant(t, "f"), tags[:1]), "")
 }
 
-// TestGuardRetags has a VM keep the tag by which it was taken over, and none get it.
+// TestGuardRetags checks that a VM keeps the tag by which it was taken over, and that no other VM gets it.
 func TestGuardRetags(t *testing.T) {
 	const config, create = "PUT /nodes/{node}/qemu/{vmid}/config", "POST /nodes/{node}/qemu"
 	tags := func(tags string) map[string]string { return map[string]string{"tags": tags} }
@@ -133,7 +133,7 @@ func TestGuardRetags(t *testing.T) {
 	}
 }
 
-// TestWithdrawn has a VM stay that operators have taken back, whoever had it before.
+// TestWithdrawn checks that a VM that operators have taken back is not removed, whoever had it before.
 func TestWithdrawn(t *testing.T) {
 	const vmid = 40001
 	path, args := "/nodes/{node}/qemu/{vmid}", []string{"pve1", strconv.Itoa(vmid)}
@@ -167,7 +167,7 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
-// TestTaggedStaysInPool has a VM that is a tenant's for its tag stay in its pool.
+// TestTaggedStaysInPool checks that a VM that is a tenant's because of its tag stays in its pool.
 func TestTaggedStaysInPool(t *testing.T) {
 	for pool, want := range map[string]string{"": "(allow.adoptTags): another pool of VM 805", "nightly": "(allow.adoptTags): another pool of VM 805", "f": ""} {
 		g := Guard{Tenant: tenant(t, "f"), Guest: func(int, bool) (proxmox.Guest, error) { return tagged(805, pool, "handover"), nil }}

@@ -33,37 +33,36 @@ import (
 type Guard struct {
 	*Tenant
 
-	// RecordedVMID is the VMID that the provider has recorded to be that of a resource which is being
-	// deleted, otherwise 0. What it has may be removed whatever its tenant may do now.
+	// RecordedVMID is the VMID that the provider has recorded for a resource that is being deleted, otherwise 0. The provider may remove this VM and all
+	// that belongs to it, whatever the tenant may do now.
 	RecordedVMID int
 
-	// DiskHolder is the VMID of the VM that has the disk of a Volume which is being deleted, as the provider has recorded it, or 0. The disk
-	// may go back to where it was made, and what it goes back to comes for it, and is protected if it is to stay.
+	// DiskHolder is the VMID of the VM that has the disk of a Volume that is being deleted, as the provider has recorded it, or 0. The disk may return to
+	// the stub VM that it was created for. That stub VM may migrate to the disk's node, and is protected if the disk is retained.
 	DiskHolder int
 
-	// UUID of the VM that the provider has recorded to be the resource's, or empty.
+	// UUID is that of the VM that the provider has recorded for the resource, or empty.
 	UUID string
 
-	// Backup is the volume that the provider has recorded to be the Backup that the resource stands for, or
-	// empty. Nil for other kinds. Deleted is true for a resource that is being deleted.
+	// Backup returns the volume that the provider has recorded for the resource, which is a Backup, or an empty string. It is nil for other kinds. Deleted
+	// is true for a resource that is being deleted.
 	Backup  func() string
 	Deleted bool
 
-	// Image is what the provider has recorded to be of the Image that the resource is. Nil for other kinds.
+	// Image returns what the provider has recorded for the resource, which is an Image. It is nil for other kinds.
 	Image func() ImageRecord
 
-	// Archive is an error if a backup is not one that the VM of the resource may be restored from. Nil for other kinds than Machines.
+	// Archive returns an error if the VM of the resource may not be restored from a backup. It is nil for kinds other than Machine.
 	Archive func(volume string) error
 
-	// VMIDs that new VMs of a tenant without a range of its own may have. Nil for all.
+	// VMIDs that new VMs may have, for a tenant without a range. Nil allows all.
 	VMIDs *v1alpha1.VMIDRange
 
-	// Guest finds a VM in the cluster's list, in one that is read now if it is to be fresh. It
-	// returns one with its VMID alone if there is none.
+	// Guest finds a VM in the cluster's list, which is read again if fresh is true. If there is no such VM, only the VMID of the result is set.
 	Guest func(vmid int, fresh bool) (proxmox.Guest, error)
 }
 
-// Check refuses a write that the resource may not make. Nothing that is not known here is made.
+// Check refuses a write that the resource may not make. It refuses all writes that it does not know.
 func (g Guard) Check(w guarded.Write) error {
 	if g.Tenant == nil {
 		return nil
@@ -80,13 +79,13 @@ func (g Guard) Check(w guarded.Write) error {
 	return g.refuseUnknown(w)
 }
 
-// refuseUnknown refuses a write that is for administrators.
+// refuseUnknown refuses a write that only administrators may make.
 func (g Guard) refuseUnknown(w guarded.Write) error { return g.refuse("kinds", "to %s", w.Op) }
 
-// A check of one kind of write.
+// A check refuses writes of one kind.
 type check func(Guard, guarded.Write) error
 
-// checks of all writes that tenants may make, by method and path.
+// checks returns the checks of all writes that tenants may make, by method and path.
 func checks() map[string]check {
 	const vm = "/nodes/{node}/qemu/{vmid}"
 	own := []string{
@@ -135,8 +134,8 @@ func (g Guard) checkHeld(vmid int) error {
 	return CheckListed(vmid, g.Guest, g.CheckGuest)
 }
 
-// CheckListed checks a VM by what the cluster's list says of it, which is read again before it is refused:
-// one that was just made is in no pool in an older one.
+// CheckListed checks a VM by its entry in the cluster's list. Before it refuses the VM, it reads the list again: in an older list, a VM that was just
+// created is in no pool.
 func CheckListed(vmid int, find func(vmid int, fresh bool) (proxmox.Guest, error), check func(proxmox.Guest) error) error {
 	var refused error
 	for _, fresh := range []bool{false, true} {
@@ -151,7 +150,7 @@ func CheckListed(vmid int, find func(vmid int, fresh bool) (proxmox.Guest, error
 	return refused
 }
 
-// vmOf is the VMID in the path of a write.
+// vmOf returns the VMID in the path of a write.
 func vmOf(w guarded.Write) int {
 	if len(w.Args) < 2 {
 		return 0
@@ -160,10 +159,10 @@ func vmOf(w guarded.Write) int {
 	return id
 }
 
-// checkVMOf refuses a call about a VM that is not the tenant's, and that changes nothing else.
+// checkVMOf refuses a call about a VM that is not the tenant's. It is for calls that change nothing else.
 func (g Guard) checkVMOf(w guarded.Write) error { return g.checkHeld(vmOf(w)) }
 
-// create refuses a VM that is made elsewhere or otherwise than the tenant may.
+// create refuses a VM in a place or with options that the tenant may not use.
 func (g Guard) create(w guarded.Write) error {
 	vmid, _ := strconv.Atoi(w.Form["vmid"])
 	options := map[string]string{}
@@ -181,8 +180,7 @@ func (g Guard) create(w guarded.Write) error {
 	return join([]error{g.newVMID(vmid), g.CheckNode(w.Args[0]), g.checkPool(w.Form["pool"]), g.CheckOptions(vmid, options)})
 }
 
-// newVMID refuses a VMID for a new VM, also of a tenant whose VMs are known by their pools: with a VMID
-// comes what is left of those that had it before.
+// newVMID refuses a VMID for a new VM, even if the tenant's VMs are known by their pools: a new VM also gets what is left of earlier VMs with its VMID.
 func (g Guard) newVMID(id int) error {
 	if r := g.VMIDs; r != nil && g.VMIDRange == nil && (id < int(r.Min) || id > int(r.Max)) {
 		return g.refuse("vmidRange", "VMID %d is not within %d and %d", id, r.Min, r.Max)
@@ -190,7 +188,7 @@ func (g Guard) newVMID(id int) error {
 	return g.checkVMID(id)
 }
 
-// clone refuses a source that is not for the tenant, and a clone elsewhere.
+// clone refuses a source that the tenant may not use, and a clone in a place that it may not use.
 func (g Guard) clone(w guarded.Write) error {
 	if err := CheckListed(vmOf(w), g.Guest, g.CheckClone); err != nil {
 		return err
@@ -203,7 +201,7 @@ func (g Guard) clone(w guarded.Write) error {
 	return join(all)
 }
 
-// configure refuses options that are not for the tenant, and that disks are destroyed.
+// configure refuses options that the tenant may not set, and changes that destroy disks.
 func (g Guard) configure(w guarded.Write) error {
 	if err := g.checkVMOf(w); err != nil {
 		return err
@@ -223,7 +221,7 @@ func (g Guard) configure(w guarded.Write) error {
 	return g.CheckOptions(vmOf(w), options)
 }
 
-// destroys reports whether a change of the configuration destroys disks. Detached ones that it deletes always are.
+// destroys reports whether a change of the configuration destroys disks. Deleting a detached disk always does.
 func destroys(w guarded.Write) bool {
 	return w.Form["force"] == "1" || strings.Contains(w.Form["delete"], "unused")
 }
@@ -235,7 +233,7 @@ func (g Guard) destroy(w guarded.Write) error {
 	return g.refuse("allow.destroyDisks", "to destroy disks of VM %d", vmOf(w))
 }
 
-// move refuses a storage, and a VM that a disk is handed to.
+// move refuses a storage, and a VM that receives a disk.
 func (g Guard) move(w guarded.Write) error {
 	if err := g.checkVMOf(w); err != nil {
 		return err
@@ -247,7 +245,7 @@ func (g Guard) move(w guarded.Write) error {
 	return g.checkStorage(w.Form["storage"], "disk "+w.Form["disk"])
 }
 
-// migrate refuses a node, and a storage.
+// migrate refuses a node and a storage.
 func (g Guard) migrate(w guarded.Write) error {
 	if err := g.checkVMOf(w); err != nil {
 		return err
@@ -269,12 +267,12 @@ func (g Guard) join(w guarded.Write) error {
 	}
 	for id := range strings.SplitSeq(w.Form["vms"], ",") {
 		vmid, _ := strconv.Atoi(id)
-		// One that was taken out of the tenant's pool a moment ago would come back by a list that is older.
+		// By an older list, a VM that was taken out of the tenant's pool a moment ago would return to it.
 		guest, err := g.Guest(vmid, true)
 		if err != nil {
 			return err
 		}
-		all = append(all, g.CheckGuest(guest), g.checkVMID(vmid)) // An adopted VM would be in no pool of a tenant.
+		all = append(all, g.CheckGuest(guest), g.checkVMID(vmid)) // An adopted VM would otherwise be in no pool of a tenant.
 		if heldByTagAlone(g.Tenant, guest) {
 			all = append(all, g.refuse("allow.adoptTags", "another pool of VM %d, which its tag tells to be the tenant's", vmid))
 		}
@@ -285,10 +283,10 @@ func (g Guard) join(w guarded.Write) error {
 	return join(all)
 }
 
-// upload refuses a storage for cloud-init images, which are all that is uploaded.
+// upload refuses a storage for cloud-init images. Nothing else is uploaded.
 func (g Guard) upload(w guarded.Write) error { return g.checkStorage(w.Args[1], "cloud-init images") }
 
-// backUp refuses a backup of a VM that is not the tenant's, one on another storage, and one that removes others.
+// backUp refuses a backup of a VM that is not the tenant's, a backup on another storage, and one that removes other backups.
 func (g Guard) backUp(w guarded.Write) error {
 	vmid, err := strconv.Atoi(w.Form["vmid"])
 	if err != nil || w.Form["remove"] != "0" {
@@ -305,7 +303,7 @@ func (g Guard) backUp(w guarded.Write) error {
 	return g.checkStorage(w.Form["storage"], "a backup")
 }
 
-// isBackup reports whether a write is about the backup of the resource, and nothing else.
+// isBackup reports whether a write concerns only the backup of the resource.
 func (g Guard) isBackup(w guarded.Write) bool {
 	return g.Backup != nil && len(w.Args) > 0 && g.Backup() != "" && last(w.Args) == g.Backup()
 }
@@ -323,7 +321,7 @@ func (g Guard) changeBackup(w guarded.Write) error {
 	return nil
 }
 
-// removeVolume refuses a volume that is not of a VM of the tenant, by its name, nor the backup or a file of the resource.
+// removeVolume refuses a volume unless its name is that of a VM of the tenant, or it is the backup or a file of the resource.
 func (g Guard) removeVolume(w guarded.Write) error {
 	if g.isBackup(w) || g.isOfImage(w) {
 		return nil
@@ -345,7 +343,7 @@ func (g Guard) removeReplication(w guarded.Write) error {
 	return g.checkHeld(vmid)
 }
 
-// manageHA refuses high availability. What has it may always be taken out.
+// manageHA refuses high availability. Removing a VM from high availability is always allowed.
 func (g Guard) manageHA(w guarded.Write) error {
 	sid := w.Form["sid"]
 	if sid == "" {
@@ -361,7 +359,7 @@ func (g Guard) manageHA(w guarded.Write) error {
 	return g.checkHighAvailability(w.Form["group"])
 }
 
-// rule refuses rules of HA that are not about VMs of the tenant alone.
+// rule refuses HA rules that name VMs of others.
 func (g Guard) rule(w guarded.Write) error {
 	name := cmp.Or(w.Form["rule"], w.Form["group"], last(w.Args))
 	if !g.ownRule(name) && !sharedRule.MatchString(name) {
@@ -387,15 +385,15 @@ func (g Guard) rule(w guarded.Write) error {
 	return g.checkHighAvailability("")
 }
 
-// sharedRule is the name of a rule about several Machines.
+// sharedRule matches the name of a rule about several Machines.
 var sharedRule = regexp.MustCompile(`^crossplane-(together|apart)-`)
 
-// ownRule reports whether a rule, or a group, is that of the resource's VM.
+// ownRule reports whether a rule or a group is that of the resource's VM.
 func (g Guard) ownRule(name string) bool {
 	return g.UUID != "" && strings.TrimPrefix(name, "ha-group-") == "crossplane-"+strings.ToLower(g.UUID)
 }
 
-// checkHighAvailability refuses the HA manager, and a group whose nodes are its own.
+// checkHighAvailability refuses the HA manager, and a group that limits the nodes.
 func (g Guard) checkHighAvailability(group string) error {
 	switch {
 	case !g.may(func(a *v1alpha1.TenantPermissions) *bool { return a.HighAvailability }):
@@ -413,10 +411,10 @@ func last(args []string) string {
 	return args[len(args)-1]
 }
 
-// mayRemove reports whether a write removes something of a resource that is being deleted, which no other tenant may have by now.
+// mayRemove reports whether a write removes something of a resource that is being deleted, and that cannot be another tenant's now.
 func (g Guard) mayRemove(w guarded.Write) (bool, error) {
 	if g.removesOwnBackup(w) || g.Deleted && g.isOfImage(w) {
-		return true, nil // Whichever tenant its VM, or its namespace, belongs to now.
+		return true, nil // Whichever tenant its VM or its namespace belongs to now.
 	}
 	if !g.removesRecorded(w) {
 		return false, nil
@@ -429,8 +427,8 @@ func (g Guard) mayRemove(w guarded.Write) (bool, error) {
 	return true, nil
 }
 
-// othersMayHave reports whether another tenant may have a VM by now, or operators have taken it back. For a VM that the resource's tenant does not hold, or
-// holds because of a tag, the VMs are listed again: an older list may be from before the VM was moved.
+// othersMayHave reports whether another tenant may have a VM now, or operators may have taken it back. If the resource's tenant does not hold the VM,
+// or holds it because of a tag, the VMs are listed again: an older list may be from before the VM was moved.
 func (g Guard) othersMayHave(vmid int) (bool, error) {
 	vm, err := g.Guest(vmid, false)
 	if err != nil || anyMayHave(g.others, vm) {
@@ -443,7 +441,7 @@ func (g Guard) othersMayHave(vmid int) (bool, error) {
 	return err == nil && (anyMayHave(g.others, vm) || mayBeWithdrawn(g.Tenant, vm)), err
 }
 
-// removesOwnBackup reports whether a write removes the backup of a resource that is being deleted, or makes way for that.
+// removesOwnBackup reports whether a write removes the backup of a resource that is being deleted, or the protection of that backup.
 func (g Guard) removesOwnBackup(w guarded.Write) bool {
 	if !g.Deleted || !g.isBackup(w) {
 		return false
@@ -457,8 +455,7 @@ func (g Guard) removesOwnBackup(w guarded.Write) bool {
 	return false
 }
 
-// removesRecorded reports whether a write removes something that a resource which is being deleted is
-// recorded to have.
+// removesRecorded reports whether a write removes something that is recorded for a resource that is being deleted.
 func (g Guard) removesRecorded(w guarded.Write) bool {
 	if g.RecordedVMID == 0 {
 		return false
@@ -471,14 +468,14 @@ func (g Guard) removesRecorded(w guarded.Write) bool {
 		return vmOf(w) == g.RecordedVMID
 	case "PUT " + vm + "/config":
 		alone := len(w.Form) == 1 || len(w.Form) == 2 && w.Form["digest"] != ""
-		protects := g.DiskHolder != 0 && w.Form["protection"] == "1" // A disk that is retained.
+		protects := g.DiskHolder != 0 && w.Form["protection"] == "1" // Of a disk that is retained.
 		return vmOf(w) == g.RecordedVMID && alone && (protects || w.Form["protection"] == "0")
 	case "DELETE /nodes/{node}/storage/{storage}/content/{volume}":
 		return OwnerOf(last(w.Args)) == g.RecordedVMID
 	case "POST " + vm + "/move_disk":
 		return g.DiskHolder != 0 && vmOf(w) == g.DiskHolder && w.Form["target-vmid"] == id
 	case "POST " + vm + "/migrate":
-		return g.DiskHolder != 0 && vmOf(w) == g.RecordedVMID && len(w.Form) == 1 && w.Form["target"] != "" // To where the disk is.
+		return g.DiskHolder != 0 && vmOf(w) == g.RecordedVMID && len(w.Form) == 1 && w.Form["target"] != "" // To the node of the disk.
 	case "DELETE /cluster/replication/{id}":
 		return strings.HasPrefix(last(w.Args), id+"-")
 	case "DELETE /cluster/ha/resources/{sid}":

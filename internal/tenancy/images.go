@@ -33,11 +33,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 )
 
-// Images are what a tenant may have of Images: those by URL, of its hosts and on its storages. What the names of their files begin with tells them from
-// those of others: whoever makes a file chooses its name, and nothing else is known of it.
+// Images decides what a tenant may have of Images: those from URLs of its hosts and on its storages. Prefixes of file names distinguish its files from
+// those of others: the Image that creates a file chooses its name, and nothing else about the file is known.
 type Images struct{ of *Tenant }
 
-// ImagesOf returns what a tenant may have of Images.
+// ImagesOf returns the rules for the Images of a tenant.
 func ImagesOf(t *Tenant) Images { return Images{of: t} }
 
 // noneAllowed reports whether the resource may name no URL at all.
@@ -53,8 +53,8 @@ func (i Images) CheckURL(field, url string) error {
 	return i.of.refuse("imageHosts", "%s of a host but %s", field, listed(i.of.ImageHosts))
 }
 
-// urlPattern is the regular expression of the URLs of these hosts. It takes nothing but the scheme before the host, and nothing but a path after it and
-// the port that is listed with it, so that all who read such a URL find the same host in it.
+// urlPattern returns a regular expression for the URLs of these hosts. It allows only the scheme before the host, and only the listed port and a path
+// after it, so that all programs that parse such a URL find the same host.
 func urlPattern(hosts []string) string {
 	all := make([]string, 0, len(hosts))
 	for _, h := range hosts {
@@ -68,10 +68,10 @@ func urlPattern(hosts []string) string {
 	return `^https?://(` + strings.Join(all, "|") + `)(/\S*)?$`
 }
 
-// eachLetter is replaced by one that stands for both cases: an expression without case would take letters of other alphabets too.
+// eachLetter matches a letter, to be replaced by a class with both cases: a case-insensitive expression would match letters of other alphabets too.
 var eachLetter = regexp.MustCompile(`[a-z]`)
 
-// Prefix is what the names of the files begin with that the resource may have; empty if it is of no tenant, or may name no URL.
+// Prefix returns the prefix of the file names that the resource may have. It is empty if the resource has no tenant or may name no URL.
 func (i Images) Prefix() string {
 	if i.of == nil || i.noneAllowed() {
 		return ""
@@ -79,8 +79,9 @@ func (i Images) Prefix() string {
 	return i.prefix()
 }
 
-// prefix is the namespace of the resource, or of its claim. Where labels alone tell the tenant, it is the tenant with the provider configuration: no name
-// of a namespace, a tenant or a configuration has an underscore, so that it begins as no other one does, whatever dots the configuration's name has.
+// prefix returns the namespace of the resource or of its claim. If only labels select the tenant, it returns the names of the tenant and the provider
+// configuration. No name of a namespace, a tenant or a configuration has an underscore, so the prefix is unique, whatever dots the configuration's name
+// has.
 func (i Images) prefix() string {
 	switch {
 	case i.of.byNamespace:
@@ -91,13 +92,13 @@ func (i Images) prefix() string {
 	return ""
 }
 
-// ownsFile reports whether the name of a file, or what an Image is called by from outside, is one of those that Images of the tenant have.
+// ownsFile reports whether the name of a file, or the external name of an Image, has the prefix of the tenant's Images.
 func (i Images) ownsFile(file string) bool {
 	prefix := i.prefix()
 	return prefix != "" && strings.HasPrefix(file, prefix) && !strings.ContainsAny(file, "/,")
 }
 
-// allowsVolume reports whether a volume is a file that such Images have, or the disk in one, which VMs may use.
+// allowsVolume reports whether a volume is a file of such an Image, or the disk in one, which VMs may use.
 func (i Images) allowsVolume(volume string) bool {
 	storage, rest, _ := strings.Cut(volume, ":")
 	content, file, _ := strings.Cut(rest, "/")
@@ -106,7 +107,7 @@ func (i Images) allowsVolume(volume string) bool {
 		!strings.ContainsAny(disk, "/,") && disk != ".." && !nocloud.IsImage(volume)
 }
 
-// CheckMachine refuses the image of a Machine that is by a URL.
+// CheckMachine refuses the image of a Machine that is given by a URL.
 func (i Images) CheckMachine(m *v1alpha1.MachineImage) error {
 	switch {
 	case i.of == nil:
@@ -117,7 +118,7 @@ func (i Images) CheckMachine(m *v1alpha1.MachineImage) error {
 	return join(i.checkMachineImage(m))
 }
 
-// checkMachineImage refuses the URL of a Machine's image, by the Image that is made of it.
+// checkMachineImage refuses the URL of a Machine's image by the Image that is created for it.
 func (i Images) checkMachineImage(m *v1alpha1.MachineImage) []error {
 	if i.noneAllowed() {
 		return []error{i.of.refuse("kinds", "an Image, which image.url makes")}
@@ -126,7 +127,7 @@ func (i Images) checkMachineImage(m *v1alpha1.MachineImage) []error {
 	return i.checkParameters("image.", &p)
 }
 
-// checkSpec refuses an Image that is not for the tenant, by its spec, the file that it names from outside, and the files of its record.
+// checkSpec refuses an Image that the tenant may not have, by its spec, its external name, and the files of its record.
 func (i Images) checkSpec(mg resource.Managed, p *v1alpha1.ImageParameters, o *v1alpha1.ImageObservation) error {
 	if i.noneAllowed() {
 		return i.of.refuse("kinds", "to have a resource of kind %s", KindOf(mg))
@@ -148,7 +149,7 @@ func (i Images) checkSpec(mg resource.Managed, p *v1alpha1.ImageParameters, o *v
 	return join(all)
 }
 
-// checkParameters refuses sources, storages and nodes of an Image. The fields of the source begin with a prefix.
+// checkParameters refuses sources, storages and nodes of an Image. The names of the source's fields get a prefix.
 func (i Images) checkParameters(source string, p *v1alpha1.ImageParameters) []error {
 	t, all := i.of, []error{}
 	if p.Source.URL == nil {
@@ -178,14 +179,14 @@ func (i Images) checkParameters(source string, p *v1alpha1.ImageParameters) []er
 	return all
 }
 
-// The annotations of an Image that have its record and the signature of that. The record names tasks and files, of which none may be stopped or
-// removed that the provider has not begun itself.
+// The annotations of an Image with its record and the record's signature. The record names tasks and files, of which only those that the provider
+// itself has started may be stopped or removed.
 const (
 	AnnotationImage          = "proxmox.vitistack.io/image-record"
 	AnnotationImageSignature = "proxmox.vitistack.io/image-record-signature"
 )
 
-// An ImageRecord is what the record of an Image has of files and tasks.
+// An ImageRecord has the files and tasks of an Image's record.
 type ImageRecord struct {
 	Revisions []struct {
 		File  string `json:"file"`
@@ -197,7 +198,7 @@ type ImageRecord struct {
 	} `json:"revisions"`
 }
 
-// readImage reads the record of an Image. What cannot be read has nothing.
+// readImage reads the record of an Image. It returns an empty record for text that it cannot read.
 func readImage(text string) ImageRecord {
 	r := ImageRecord{}
 	if text == "" || json.Unmarshal([]byte(text), &r) != nil {
@@ -206,7 +207,7 @@ func readImage(text string) ImageRecord {
 	return r
 }
 
-// files are the names of all files.
+// files returns the names of all files.
 func (r ImageRecord) files() []string {
 	var all []string
 	for _, rev := range r.Revisions {
@@ -225,7 +226,7 @@ func (r ImageRecord) templates() bool {
 	return false
 }
 
-// has reports whether a volume, or a task that makes one, is in the record.
+// has reports whether a volume, or a task that creates one, is in the record.
 func (r ImageRecord) has(volume, task string) bool {
 	for _, rev := range r.Revisions {
 		for _, f := range rev.Files {
@@ -239,12 +240,12 @@ func (r ImageRecord) has(volume, task string) bool {
 	return false
 }
 
-// SignImage returns the signature of the record of an Image; empty if nothing is signed.
+// SignImage returns the signature of the record of an Image, or an empty string if nothing is signed.
 func (r Records) SignImage(mg resource.Managed, record string) string {
 	return r.sign(mg, AnnotationImage+"\n"+record)
 }
 
-// Image returns what the record of an Image has, if the provider has written it with this provider configuration.
+// Image returns the record of an Image if the provider has written it with this provider configuration.
 func (r Records) Image(mg resource.Managed) (i ImageRecord, signed bool) {
 	if !IsImage(mg) || !r.read(mg, AnnotationImage, AnnotationImageSignature, &i) {
 		return ImageRecord{}, false
@@ -258,7 +259,7 @@ func IsImage(mg resource.Managed) bool {
 	return is
 }
 
-// download refuses a file whose name is not one of the tenant's, or of a host, on a storage or by a node that is not for the tenant.
+// download refuses a file unless the tenant may use its name, its host, its storage and the node.
 func (g Guard) download(w guarded.Write) error {
 	i := ImagesOf(g.Tenant)
 	if g.Image == nil || i.noneAllowed() || !i.ownsFile(w.Form["filename"]) || !slices.Contains([]string{"import", "iso"}, w.Form["content"]) {
@@ -272,7 +273,7 @@ func (g Guard) download(w guarded.Write) error {
 	return join([]error{i.CheckURL("a download", w.Form["url"]), g.CheckNode(w.Args[0]), g.checkStorage(w.Args[1], "an Image")})
 }
 
-// stopTask refuses a task that the Image of the resource has not begun.
+// stopTask refuses a task that the Image has not started.
 func (g Guard) stopTask(w guarded.Write) error {
 	if g.isOfImage(w) {
 		return nil
@@ -280,7 +281,7 @@ func (g Guard) stopTask(w guarded.Write) error {
 	return g.refuseUnknown(w)
 }
 
-// isOfImage reports whether a write removes a file of the Image that the resource is, or stops a task that makes one.
+// isOfImage reports whether a write removes a file of the resource, which is an Image, or stops a task that creates one.
 func (g Guard) isOfImage(w guarded.Write) bool {
 	if g.Image == nil || w.Method != http.MethodDelete || len(w.Args) == 0 {
 		return false

@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 )
 
-// TestImageHosts has URLs name the hosts that are listed, in one way alone: whoever else reads such a URL finds the same host in it.
+// TestImageHosts checks that URLs can name the listed hosts in only one form, so that every program that parses such a URL finds the same host.
 func TestImageHosts(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -97,7 +97,7 @@ func TestImageHosts(t *testing.T) {
 	compare(t, "Without hosts no URL is allowed.", err, "(imageHosts): url of a host but none")
 }
 
-// imageOf tenant f that it may have.
+// imageOf returns an Image that tenant f may have.
 func imageOf(change func(*v1alpha1.ImageParameters)) *namespaced.Image {
 	i := &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: "f", UID: "1"}}
 	i.Spec.ForProvider = v1alpha1.ImageParameters{Source: v1alpha1.ImageSource{URL: new("https://images.example.org/x.qcow2")}, Storages: []string{"nfs"}}
@@ -111,11 +111,11 @@ func TestImageSpecs(t *testing.T) {
 	type p = v1alpha1.ImageParameters
 	cases := map[string]struct {
 		reason       string
-		of           string // Tenant f if it is empty.
+		of           string // Tenant f if empty.
 		change       func(*p)
 		externalName string
 		record       string
-		status       string // The record that the status keeps.
+		status       string // The record in the status.
 		claimed      bool
 		want         string
 	}{
@@ -212,7 +212,7 @@ func TestImageSpecs(t *testing.T) {
 	}
 }
 
-// imageTenants are two tenants with hosts, of which one has a name that begins as that of the other one, and one without hosts.
+// imageTenants returns two tenants with hosts, of which one has a name that begins with that of the other, and one tenant without hosts.
 func imageTenants() []v1alpha1.ProviderTenant {
 	of := func(name string, hosts ...string) v1alpha1.ProviderTenant {
 		selector := &metav1.LabelSelector{MatchLabels: map[string]string{"team": name}}
@@ -223,7 +223,7 @@ func imageTenants() []v1alpha1.ProviderTenant {
 	return []v1alpha1.ProviderTenant{of("f", "images.example.org"), of("f-shared", "images.example.org"), of("hostless")}
 }
 
-// imageSubjects are resources that have files, with what the names of these begin with: each is another.
+// imageSubjects returns resources that have files, by the prefixes of the files' names, which are all different.
 func imageSubjects() map[string]Subject {
 	f := map[string]string{"team": "f"}
 	return map[string]Subject{
@@ -239,8 +239,8 @@ func imageSubjects() map[string]Subject {
 	}
 }
 
-// TestImageFiles has files be told apart by what their names begin with: by the namespace where that tells the tenant, and otherwise by the tenant and the
-// provider configuration.
+// TestImageFiles checks the prefixes that distinguish files: the namespace if it selects the tenant, otherwise the tenant and the provider
+// configuration.
 func TestImageFiles(t *testing.T) {
 	f, none := map[string]string{"team": "f"}, map[string]string{}
 	long := strings.Repeat("l", 253)
@@ -284,8 +284,8 @@ func TestImageFiles(t *testing.T) {
 	}
 }
 
-// TestImageFilesOfOthers has no resource use, download or have a file of another tenant, of another configuration or of another namespace, however near
-// their names are.
+// TestImageFilesOfOthers checks that no resource can use, download or have a file of another tenant, another configuration or another namespace,
+// however similar their names are.
 func TestImageFilesOfOthers(t *testing.T) {
 	for prefix, subject := range imageSubjects() {
 		of, err := Of(imageTenants(), subject)
@@ -310,7 +310,8 @@ func TestImageFilesOfOthers(t *testing.T) {
 	}
 }
 
-// TestImagesOfMachines has URLs of Machines be judged by the Images that are made of them, and VMs use the files of their namespace.
+// TestImagesOfMachines checks that URLs of Machines are checked by the Images that are created for them, and that VMs may use the files of their
+// namespace.
 func TestImagesOfMachines(t *testing.T) {
 	url := func(storages ...string) *v1alpha1.MachineImage {
 		return &v1alpha1.MachineImage{URL: new("https://images.example.org/x.qcow2"), Storages: storages}
@@ -357,7 +358,7 @@ func TestImagesOfMachines(t *testing.T) {
 	compare(t, "An ISO image of the namespace may be put in.", tenant(t, "f").CheckOptions(805, map[string]string{"ide0": "nfs:iso/f.x.iso,media=cdrom"}), "")
 }
 
-// TestGuardImages has an Image of a tenant download to where it may, and remove and stop what the provider has recorded to be its own.
+// TestGuardImages checks that an Image of a tenant may download to permitted places, and may remove and stop what the provider has recorded as its own.
 func TestGuardImages(t *testing.T) {
 	const (
 		download = "POST /nodes/{node}/storage/{storage}/download-url"
@@ -378,11 +379,11 @@ func TestGuardImages(t *testing.T) {
 	at := func(args ...string) []string { return args }
 	cases := map[string]struct {
 		reason   string
-		of       string // Tenant f if it is empty.
+		of       string // Tenant f if empty.
 		write    string
 		args     []string
 		form     map[string]string
-		machine  bool // The resource is no Image.
+		machine  bool // The resource is not an Image.
 		unsigned bool
 		deleted  bool
 		want     string
@@ -462,7 +463,7 @@ func TestGuardImages(t *testing.T) {
 	}
 }
 
-// TestImageRecords has a signature hold for one Image, and for one record.
+// TestImageRecords checks that a signature is valid for one Image and one record.
 func TestImageRecords(t *testing.T) {
 	const record = `{"revisions":[{"file":"f.x.qcow2","files":{"nfs":{"storage":"nfs"}}}]}`
 	records, own := Records{Key: []byte("0123456789abcdef0123456789abcdef"), Config: "x"}, imageOf(nil)

@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// The interfaces by which kinds of resources are known, in both scopes.
+// The interfaces that identify kinds of resources in both scopes.
 type (
 	machine interface {
 		Parameters() *v1alpha1.MachineParameters
@@ -60,8 +60,7 @@ type (
 	}
 )
 
-// CheckSpec refuses a resource by its spec and annotations, before anything is looked at. What its
-// values lead to is checked later.
+// CheckSpec refuses a resource by its spec and annotations, before anything is looked up. Whatever its values refer to is checked later.
 func (t *Tenant) CheckSpec(mg resource.Managed) error {
 	switch {
 	case t == nil:
@@ -72,7 +71,7 @@ func (t *Tenant) CheckSpec(mg resource.Managed) error {
 	return join([]error{checkByKind(t, mg), checkConnectionSecret(t, mg)})
 }
 
-// checkByKind refuses a resource by what those of its kind name.
+// checkByKind refuses a resource by the fields of its kind.
 func checkByKind(t *Tenant, mg resource.Managed) error {
 	switch m := mg.(type) {
 	case machine:
@@ -94,7 +93,7 @@ func checkByKind(t *Tenant, mg resource.Managed) error {
 	return t.refuse("kinds", "to have a resource of kind %s", KindOf(mg))
 }
 
-// checkConnectionSecret refuses a connection Secret where others have theirs: it would take a name there, with values that the resource chooses. A
+// checkConnectionSecret refuses a connection Secret in a namespace of others, where it would take a name and have values that the resource chooses. A
 // namespaced resource has it in its own namespace.
 func checkConnectionSecret(t *Tenant, mg resource.Managed) error {
 	o, anywhere := mg.(interface {
@@ -110,8 +109,8 @@ func checkConnectionSecret(t *Tenant, mg resource.Managed) error {
 	return t.refuse("namespaces", "writeConnectionSecretToRef of namespace %q", r.Namespace)
 }
 
-// MayDeleteRefused reports whether a resource that is being deleted gets a connection although it is refused: one
-// of the kinds that tenants may have. One of another kind would show what is not the tenant's as soon as it is looked at.
+// MayDeleteRefused reports whether a resource that is being deleted gets a connection although it is refused. Only kinds that tenants may have do: a
+// resource of another kind would show what is not the tenant's as soon as it is observed.
 func MayDeleteRefused(mg resource.Managed) bool {
 	switch mg.(type) {
 	case machine, snapshot, snapshotPolicy, backup, volume, image:
@@ -120,7 +119,7 @@ func MayDeleteRefused(mg resource.Managed) bool {
 	return false
 }
 
-// checkBackupSpec refuses what a Backup names that is not for its tenant.
+// checkBackupSpec refuses values of a Backup that the tenant may not use.
 func (t *Tenant) checkBackupSpec(p *v1alpha1.BackupParameters) error {
 	var all []error
 	if p.Storage != "" {
@@ -132,7 +131,7 @@ func (t *Tenant) checkBackupSpec(p *v1alpha1.BackupParameters) error {
 	return join(all)
 }
 
-// checkVolumeSpec refuses what a Volume names that is not for its tenant. Which VMs have, or get, its disk is checked when that is known.
+// checkVolumeSpec refuses values of a Volume that the tenant may not use. The VMs that have or get its disk are checked when they are known.
 func (t *Tenant) checkVolumeSpec(p *v1alpha1.VolumeParameters) error {
 	var all []error
 	if p.Storage != nil {
@@ -150,7 +149,7 @@ func IsMachine(mg resource.Managed) bool {
 	return is
 }
 
-// NamedBackups are the names of the Backups that the VM of a Machine is restored from.
+// NamedBackups returns the names of the Backups that the VM of a Machine is restored from.
 func NamedBackups(mg resource.Managed) []string {
 	m, is := mg.(machine)
 	if !is {
@@ -166,14 +165,13 @@ func NamedBackups(mg resource.Managed) []string {
 	return all
 }
 
-// KindOf a resource is the name of its type: objects that were read do not tell their kind.
+// KindOf returns the name of a resource's type: objects that were read do not have their kind set.
 func KindOf(mg resource.Managed) string {
 	name := fmt.Sprintf("%T", mg)
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
-// RecordedVM returns the VMID and the UUID of the VM that a resource is about, as the provider has
-// recorded them in its status, which users do not write.
+// RecordedVM returns the VMID and the UUID of a resource's VM as the provider has recorded them in the status, which users do not write.
 func RecordedVM(mg resource.Managed) (vmid int, uuid string) {
 	var id *int32
 	switch m := mg.(type) {
@@ -190,10 +188,10 @@ func RecordedVM(mg resource.Managed) (vmid int, uuid string) {
 	return int(*id), uuid
 }
 
-// LabelClaimNamespace has the namespace of the claim that a cluster-scoped resource is made for.
+// LabelClaimNamespace is the label with the namespace of the claim that a cluster-scoped resource is created for.
 const LabelClaimNamespace = "crossplane.io/claim-namespace"
 
-// NamespaceOf returns the namespace of a resource or, of a cluster-scoped one, that of its claim, which may be empty.
+// NamespaceOf returns the namespace of a resource. For a cluster-scoped one it returns that of its claim, or an empty string.
 func NamespaceOf(o metav1.Object) string {
 	return cmp.Or(o.GetNamespace(), o.GetLabels()[LabelClaimNamespace])
 }
@@ -207,7 +205,7 @@ func VMIDOf(externalName string) int {
 	return id
 }
 
-// ShowAllowed shows in a condition of a resource what would be refused, or what it would wait for, or that there is nothing of both.
+// ShowAllowed sets a condition of a resource: what would be refused, what the resource would wait for, or that there is neither.
 func ShowAllowed(mg resource.Managed, err error) {
 	c := xpv2.Condition{
 		Type: v1alpha1.TypeTenantAllowed, Status: corev1.ConditionTrue, Reason: reasonAllowed, LastTransitionTime: metav1.Now(),
@@ -221,12 +219,13 @@ func ShowAllowed(mg resource.Managed, err error) {
 	mg.SetConditions(c.WithObservedGeneration(mg.GetGeneration()))
 }
 
-// ShownRefused reports whether the condition of a resource says that it would be refused.
+// ShownRefused reports whether the condition of a resource shows that it would be refused.
 func ShownRefused(mg resource.Managed) bool {
 	return mg.GetCondition(v1alpha1.TypeTenantAllowed).Reason == v1alpha1.ReasonTenantRefused
 }
 
-// WouldWaitFor is what a resource was shown to ask for without room in the quota of its tenant, which is only shown; nil if it was not.
+// WouldWaitFor returns the amounts for which the quota of a resource's tenant has no room, according to a condition that only warns; nil if there are
+// none.
 func WouldWaitFor(mg resource.Managed) quota.Amounts {
 	c := mg.GetCondition(v1alpha1.TypeTenantAllowed)
 	if c.Reason != v1alpha1.ReasonQuotaExceeded {
@@ -235,11 +234,10 @@ func WouldWaitFor(mg resource.Managed) quota.Amounts {
 	return quota.Asked(c.Message)
 }
 
-// reasonAllowed is the reason of the condition TenantAllowed where nothing is refused.
+// reasonAllowed is the reason of the condition TenantAllowed if nothing is refused.
 const reasonAllowed xpv2.ConditionReason = "Allowed"
 
-// ShowRefusal shows in the conditions of a resource that it is refused, if that is what an error says. What is
-// there stays ready.
+// ShowRefusal shows in the conditions of a resource that it is refused, if the error is a refusal. What already exists stays ready.
 func ShowRefusal(mg resource.Managed, err error) {
 	if !IsRefusal(err) {
 		return

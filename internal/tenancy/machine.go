@@ -33,7 +33,7 @@ import (
 // destroy is the removal policy that deletes a disk.
 const destroy = "Destroy"
 
-// checkMachine refuses what a Machine names that is not for its tenant.
+// checkMachine refuses values of a Machine that the tenant may not use.
 func (t *Tenant) checkMachine(p *v1alpha1.MachineParameters, externalName string) error {
 	all := t.checkPlace(p, externalName)
 	all = append(all, t.checkSource(p)...)
@@ -54,7 +54,7 @@ func (t *Tenant) checkPlace(p *v1alpha1.MachineParameters, externalName string) 
 	stays := p.Pool != nil && inAdoptPool(t.ProviderTenant, proxmox.Guest{Pool: *p.Pool})
 	joins := p.Pool != nil && !stays && t.checkPool(*p.Pool) == nil
 	if id := VMIDOf(externalName); id != 0 && (!mayAdoptAny(t) || joins) {
-		all = append(all, t.checkVMID(id)) // An adopted VM with another VMID would not be the tenant's in one of its own pools.
+		all = append(all, t.checkVMID(id)) // An adopted VM with another VMID would not be the tenant's in one of the tenant's pools.
 	}
 	if p.Pool != nil && !stays {
 		all = append(all, t.checkPool(*p.Pool))
@@ -70,13 +70,13 @@ func (t *Tenant) checkPlace(p *v1alpha1.MachineParameters, externalName string) 
 	return all
 }
 
-// checkSource refuses what a VM is made of, as far as the spec alone tells.
+// checkSource refuses the source of a VM, as far as the spec alone shows it.
 func (t *Tenant) checkSource(p *v1alpha1.MachineParameters) []error {
 	all := t.checkRestores(p)
 	if p.Image != nil && p.Image.URL != nil {
 		all = append(all, ImagesOf(t).checkMachineImage(p.Image)...)
 	}
-	if p.Image != nil && p.Image.URL == nil && p.Image.Ref == nil { // Which file or template an Image has is checked when that is known.
+	if p.Image != nil && p.Image.URL == nil && p.Image.Ref == nil { // The file or template of an Image is checked when it is known.
 		all = append(all, t.checkImage(p.Image.Volume, "image.volume"))
 	}
 	if p.Clone != nil && p.Clone.Storage != nil {
@@ -85,7 +85,7 @@ func (t *Tenant) checkSource(p *v1alpha1.MachineParameters) []error {
 	return all
 }
 
-// checkRestores refuses backups that are of no Backup, and storages. The tenant of a Backup is checked when the Backup is read.
+// checkRestores refuses backups that no Backup stands for, and storages. The tenant of a Backup is checked when the Backup is read.
 func (t *Tenant) checkRestores(p *v1alpha1.MachineParameters) []error {
 	var all []error
 	from := func(field string, backup *v1alpha1.Reference, storage *string) {
@@ -159,7 +159,7 @@ func (t *Tenant) checkNetworks(networks []v1alpha1.MachineNetwork) []error {
 		if n.IPConfig != nil {
 			all = append(all, t.checkIPPool(field+".ipConfig.poolRef", n.IPConfig.PoolRef), t.checkIPPool(field+".ipConfig.poolRef6", n.IPConfig.PoolRef6))
 		}
-		if bridge, _ := bridgeOf(n); bridge != nil && n.VLAN != nil { // What others come to is checked when that is known.
+		if bridge, _ := bridgeOf(n); bridge != nil && n.VLAN != nil { // The bridges of other networks are checked when they are known.
 			all = append(all, t.checkNetwork(field, *bridge, strconv.Itoa(int(*n.VLAN)), ""))
 		}
 	}
@@ -171,8 +171,8 @@ func (t *Tenant) checkNetworks(networks []v1alpha1.MachineNetwork) []error {
 	return all
 }
 
-// bridgeOf is the bridge that a network names, and the field by which: its own one, or the interface of NodeNetworks. Those that
-// a selector means are not known yet.
+// bridgeOf returns the bridge that a network names and the field that names it: a bridge, or the interface of NodeNetworks. Those that a selector
+// selects are not known yet.
 func bridgeOf(n v1alpha1.MachineNetwork) (bridge *string, by string) {
 	if n.NetworkRef != nil {
 		return n.NetworkRef.Name, "networkRef"
@@ -194,10 +194,10 @@ func (t *Tenant) checkIPPool(field string, r *v1alpha1.MachineIPPoolReference) e
 	return nil
 }
 
-// ipamGroup is the API group of pools of addresses whose kind stands alone.
+// ipamGroup is the API group of pools of addresses whose kind is given without a group.
 const ipamGroup = "ipam.cluster.x-k8s.io"
 
-// poolPatterns are those of ipPools with kind, API group and name in a part each: a group may end as another one does.
+// poolPatterns returns the patterns of ipPools, with kind, API group and name as separate parts, since one group may end like another.
 func poolPatterns(pools []string) []string {
 	all := make([]string, 0, len(pools))
 	for _, p := range pools {
@@ -208,7 +208,7 @@ func poolPatterns(pools []string) []string {
 	return all
 }
 
-// ipPoolName a pool of addresses, as ipPools has it.
+// ipPoolName returns the name of a pool of addresses in the form of ipPools.
 func ipPoolName(r *v1alpha1.MachineIPPoolReference) string {
 	if r.APIGroup == ipamGroup {
 		return r.Kind + "/" + r.Name
@@ -216,12 +216,12 @@ func ipPoolName(r *v1alpha1.MachineIPPoolReference) string {
 	return r.Kind + "." + r.APIGroup + "/" + r.Name
 }
 
-// allowsNamespace reports whether cluster-scoped resources of the tenant may name what is in a namespace.
+// allowsNamespace reports whether cluster-scoped resources of the tenant may name objects of a namespace.
 func (t *Tenant) allowsNamespace(namespace string) bool {
 	return namespace != "" && (namespace == t.subject.Namespace || slices.Contains(t.Namespaces, namespace))
 }
 
-// checkBridge refuses a bridge, whatever VLAN of it is meant.
+// checkBridge refuses a bridge, whatever its VLAN.
 func (t *Tenant) checkBridge(field, name string) error {
 	if slices.ContainsFunc(t.Bridges, func(b v1alpha1.TenantBridge) bool { return b.Name == name }) {
 		return nil
@@ -275,7 +275,7 @@ func (t *Tenant) checkDevices(p *v1alpha1.MachineParameters) []error {
 	return all
 }
 
-// checkReserved refuses options of root alone, those of extraConfig, and high availability.
+// checkReserved refuses options that only root may set, options of extraConfig, and high availability.
 func (t *Tenant) checkReserved(p *v1alpha1.MachineParameters) []error {
 	var all []error
 	root := func(set bool, field string) {
@@ -304,7 +304,7 @@ func (t *Tenant) checkReserved(p *v1alpha1.MachineParameters) []error {
 	return all
 }
 
-// checkSecrets refuses Secrets and ConfigMaps of other namespaces, which cluster-scoped resources name.
+// checkSecrets refuses Secrets and ConfigMaps of other namespaces, which cluster-scoped resources may name.
 func (t *Tenant) checkSecrets(c *v1alpha1.MachineCloudInit) []error {
 	if c == nil || t.subject.Labels == nil {
 		return nil
@@ -334,8 +334,7 @@ func (t *Tenant) checkSecrets(c *v1alpha1.MachineCloudInit) []error {
 	return all
 }
 
-// CheckInherited refuses what a VM has of the source that it is made of: what reaches out of it, but for the disks, of which it is
-// the storages that count.
+// CheckInherited refuses options that a VM has from its source and that reach out of the VM. Of disks, it checks only the storages.
 func (t *Tenant) CheckInherited(config map[string]string, storages []string) error {
 	if t == nil {
 		return nil
@@ -357,8 +356,8 @@ func (t *Tenant) CheckPlacedConfig(node string, vmid int, config map[string]stri
 	return join([]error{t.CheckNode(node), t.CheckConfig(vmid, config)})
 }
 
-// CheckAll refuses a resource by its spec, its VM by where it is, and that by what it has. A VM that is not the tenant's is
-// not looked into.
+// CheckAll refuses a resource by its spec, and its VM by its place and its configuration. It does not check the configuration of a VM that is not the
+// tenant's.
 func (t *Tenant) CheckAll(mg resource.Managed, g proxmox.Guest, config map[string]string) error {
 	all := []error{t.CheckSpec(mg)}
 	if t.denied != "" {
@@ -371,7 +370,7 @@ func (t *Tenant) CheckAll(mg resource.Managed, g proxmox.Guest, config map[strin
 	return join(all)
 }
 
-// CheckConfig refuses a configuration of a VM: disks, networks, devices of nodes and other options that are not for the tenant.
+// CheckConfig refuses a configuration of a VM with disks, networks, devices of nodes or other options that the tenant may not use.
 func (t *Tenant) CheckConfig(vmid int, config map[string]string) error {
 	if t == nil {
 		return nil
@@ -385,7 +384,7 @@ func (t *Tenant) CheckConfig(vmid int, config map[string]string) error {
 	return join(all)
 }
 
-// WithDefaultPool returns the parameters of a spec with the tenant's default pool, if they name none.
+// WithDefaultPool returns the parameters of a spec, with the tenant's default pool if they name none.
 func (t *Tenant) WithDefaultPool(p *v1alpha1.MachineParameters) *v1alpha1.MachineParameters {
 	if t == nil || p.Pool != nil || len(t.Pools) == 0 {
 		return p

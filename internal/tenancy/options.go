@@ -30,9 +30,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// CheckOptions refuses options of a VM, as they are written to its configuration: those given by
-// extraConfig, and all whose values reach out of the VM. An option that is not known here is
-// refused.
+// CheckOptions refuses options of a VM, as they are written to its configuration: those of extraConfig, and all whose values reach out of the VM. It
+// refuses options that it does not know.
 func (t *Tenant) CheckOptions(vmid int, set map[string]string) error {
 	if t == nil {
 		return nil
@@ -47,16 +46,17 @@ func (t *Tenant) CheckOptions(vmid int, set map[string]string) error {
 	return join(all)
 }
 
-// harmlessOptions are the options whose values stay within the VM, or say how it is run. What startup has delays the VMs of others when a node boots.
+// harmlessOptions matches the options whose values stay within the VM, or set how it is run. The option startup is not among them, since it delays the
+// VMs of others when a node boots.
 var harmlessOptions = regexp.MustCompile(`^(acpi|agent|allow-ksm|audio0|balloon|bios|boot|bootdisk|cipassword|citype|ciupgrade|ciuser|` +
 	`cores|cpu|cpulimit|cpuunits|description|digest|hotplug|ipconfig\d+|kvm|localtime|machine|memory|meta|name|nameserver|` +
 	`numa|onboot|ostype|protection|scsihw|searchdomain|shares|smbios1|sockets|sshkeys|tablet|template|vcpus|vga|watchdog)$`)
 
-// restoredByPVE are options that only a restore or PVE itself sets, and that reach out of no VM.
+// restoredByPVE matches options that only a restore or PVE itself sets, and that do not reach out of the VM.
 const restoredByPVE = `arch|autostart|freeze|keyboard|migrate_(downtime|speed)|parent|reboot|smp|spice_enhancements|startdate|tdf|vmgenid`
 
-// uncheckedOptions are options that a VM or a snapshot may have whatever their values are: those that restores bring, what PVE writes of the state,
-// and tags, which a Machine replaces.
+// uncheckedOptions matches options that a VM or a snapshot may have with any values: those that restores set, the state that PVE writes, and tags,
+// which a Machine replaces.
 var uncheckedOptions = regexp.MustCompile(`^(` + restoredByPVE + `|lock|running(cpu|machine|-nets-host-mtu)|snap(state|time)|tags|vmstate)$`)
 
 // Options of devices, each with a number.
@@ -95,7 +95,7 @@ func (t *Tenant) checkOption(vmid int, name, value string) error {
 	return t.refuse("allow.extraConfig", "option %s", name)
 }
 
-// rootOptions reports whether options of root alone may be set.
+// rootOptions reports whether options that only root may set are allowed.
 func rootOptions(t *Tenant) bool {
 	return t.may(func(a *v1alpha1.TenantPermissions) *bool { return a.RootOptions })
 }
@@ -104,8 +104,7 @@ func splitTags(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ',' || r == ' ' })
 }
 
-// checkDisk refuses a disk or a drive that is none of the VM's own, or on a storage that is none of
-// the tenant's.
+// checkDisk refuses a disk or a drive that is not the VM's own or not on a storage of the tenant.
 func (t *Tenant) checkDisk(vmid int, name, value string) error {
 	d, err := proxmox.ParseDisk(value)
 	switch {
@@ -139,15 +138,15 @@ func (t *Tenant) checkDiskVolume(vmid int, name string, d proxmox.Disk) error {
 	return t.checkStorage(d.Storage(), name)
 }
 
-// volumeOf has the VMID that the name of a volume has: that of its owner; before it that of the folder which a file is in, if it is in
-// one of a VM. Backups are not the VM's, whose tenant they are kept from.
+// volumeOf matches the VMIDs in the name of a volume: that of its owner and, before it, that of the folder of a VM that has the file, if any. It does
+// not match backups, which are kept from the VM's tenant.
 var volumeOf = regexp.MustCompile(`(?:^|[:/])(?:(\d+)/)?(?:vm|base|cidata)-(\d+)-[^/]*$`)
 
-// ownVolume reports whether a volume is the VM's by its name. No volume is that of a VM which is not known, whose VMID is 0.
+// ownVolume reports whether a volume is the VM's by its name. A VM that is not known has VMID 0, and no volumes.
 func ownVolume(vmid int, volume string) bool { return vmid != 0 && OwnerOf(volume) == vmid }
 
-// OwnerOf a volume is the VMID in its name, or 0. It is 0 too for a file in the folder of another VM, for which Proxmox VE holds it
-// (PVE::Storage::Plugin, parse_volname).
+// OwnerOf returns the VMID in the name of a volume, or 0. It also returns 0 for a file in the folder of another VM, which Proxmox VE takes for the
+// owner (PVE::Storage::Plugin, parse_volname).
 func OwnerOf(volume string) int {
 	m := volumeOf.FindStringSubmatch(volume)
 	if m == nil || m[1] != "" && m[1] != m[2] {
@@ -157,20 +156,20 @@ func OwnerOf(volume string) int {
 	return id
 }
 
-// checkNIC refuses an interface in a network that is none of the tenant's.
+// checkNIC refuses an interface in a network that is not the tenant's.
 func (t *Tenant) checkNIC(name, value string) error {
 	n, err := proxmox.ParseNIC(value)
 	if err != nil {
 		return t.refuse("bridges", "%s, which cannot be read", name)
 	}
 	if n.Bridge() == "" {
-		// QEMU itself connects it then, by the addresses of the node.
+		// QEMU itself then connects it, by the addresses of the node.
 		return t.refuse("bridges", "%s on no bridge, in the networks of the node", name)
 	}
 	return t.checkNetwork(name, n.Bridge(), n.Options.Get("tag"), n.Options.Get("trunks"))
 }
 
-// checkNetwork refuses an interface by its bridge, its tag and the tags that it lets through.
+// checkNetwork refuses an interface by its bridge, its tag and its trunks.
 func (t *Tenant) checkNetwork(name, bridge, tag, trunks string) error {
 	i := slices.IndexFunc(t.Bridges, func(b v1alpha1.TenantBridge) bool { return b.Name == bridge })
 	if i < 0 {
@@ -191,7 +190,7 @@ func (t *Tenant) checkNetwork(name, bridge, tag, trunks string) error {
 	return nil
 }
 
-// inVLANs reports whether a VLAN, or a range of them, is within one of the ranges.
+// inVLANs reports whether a VLAN or a range of VLANs is within one of the ranges.
 func inVLANs(all []v1alpha1.VLANRange, part string) bool {
 	from, to, isRange := strings.Cut(part, "-")
 	if !isRange {
@@ -204,7 +203,7 @@ func inVLANs(all []v1alpha1.VLANRange, part string) bool {
 	})
 }
 
-// checkMappedDevice refuses a device of the node that is of no mapping of the tenant.
+// checkMappedDevice refuses a device of the node that is in no mapping of the tenant.
 func (t *Tenant) checkMappedDevice(name, value string) error {
 	key := "host"
 	if strings.HasPrefix(name, "virtiofs") {

@@ -26,8 +26,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// Overlaps are sentences about what two tenants of a configuration both have, so that they are not
-// kept apart by it: VMs, VMIDs of new ones, and namespaces, which may do nothing then.
+// Overlaps returns sentences about what two tenants of a configuration share although the configuration should isolate them: VMs, VMIDs of new VMs, and
+// namespaces, in which nothing is allowed then.
 func Overlaps(c *v1alpha1.ProviderConfigSpec) []string {
 	var all []string
 	for i, a := range c.Tenants {
@@ -40,7 +40,7 @@ func Overlaps(c *v1alpha1.ProviderConfigSpec) []string {
 	return all
 }
 
-// overlap is what two tenants both have. Other VMIDs are those of tenants without a range.
+// overlap returns what two tenants both have. The argument other is the VMID range of tenants without one.
 func overlap(a, b v1alpha1.ProviderTenant, other v1alpha1.VMIDRange) []string {
 	var all []string
 	if both := intersection(a.Namespaces, b.Namespaces); len(both) > 0 {
@@ -69,7 +69,7 @@ func overlap(a, b v1alpha1.ProviderTenant, other v1alpha1.VMIDRange) []string {
 	return all
 }
 
-// intersection are the names that two lists have.
+// intersection returns the names that are in both lists.
 func intersection(a, b []string) []string {
 	var both []string
 	for _, name := range a {

@@ -33,14 +33,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// The groups of namespaced resources, which a ClusterProviderConfig is for, and of cluster-scoped ones.
+// The API groups of namespaced resources, which use a ClusterProviderConfig, and of cluster-scoped resources.
 const (
 	namespacedGroup = "proxmox.m.vitistack.io"
 	clusterGroup    = "proxmox.vitistack.io"
 )
 
-// Labels of policies with the provider configuration whose tenants they are about, or a hash of a name that is too long for a label: a
-// ClusterProviderConfig, or a ProviderConfig of cluster-scoped resources.
+// Labels of policies with the provider configuration whose tenants they are about: a ClusterProviderConfig, or a ProviderConfig of cluster-scoped
+// resources. A name that is too long for a label is replaced by a hash.
 const (
 	LabelTenantsOf              = "proxmox.vitistack.io/tenants-of"
 	LabelClusterScopedTenantsOf = "proxmox.vitistack.io/cluster-scoped-tenants-of"
@@ -51,20 +51,19 @@ type PolicyTarget struct {
 	// Config is its name.
 	Config string
 
-	// Names are those by which resources come to use it: its own, and default where it stands in for that.
+	// Names are those by which resources use it: its own, and "default" if it stands in for that.
 	Names []string
 
 	// ClusterScoped is true for a ProviderConfig of cluster-scoped resources, and false for a ClusterProviderConfig.
 	ClusterScoped bool
 
-	// Warns is true for a configuration that only warns: what would be refused is told by a warning, and in the audit log.
+	// Warns is true for a configuration that only warns: the API server reports what would be refused as a warning and in the audit log.
 	Warns bool
 }
 
-// Policies are ValidatingAdmissionPolicies, with their bindings, by which the API server refuses what
-// the tenants of a provider configuration may not ask for. They have the rules about Machines that a
-// spec tells by itself, those about kinds, and that each resource belongs to one tenant; the provider checks all the others. What was there
-// before is refused only if its spec changes, or if it becomes the tenant's.
+// Policies returns ValidatingAdmissionPolicies and their bindings, by which the API server refuses what the tenants of a provider configuration may not
+// request. They check the rules about Machines that a spec alone can break, the rules about kinds, and that each resource belongs to one tenant. The
+// provider checks all other rules. An existing resource is refused only if its spec changes or it becomes the tenant's.
 func Policies(of PolicyTarget, tenants []v1alpha1.ProviderTenant) (
 	[]admissionv1.ValidatingAdmissionPolicy, []admissionv1.ValidatingAdmissionPolicyBinding,
 ) {
@@ -78,7 +77,7 @@ func Policies(of PolicyTarget, tenants []v1alpha1.ProviderTenant) (
 		for _, p := range []admissionv1.ValidatingAdmissionPolicy{a.machinePolicy(), a.kindPolicy()} {
 			own := a.bindings(p.Name)
 			if len(own) == 0 {
-				continue // Nothing of this scope is the tenant's.
+				continue // The tenant has no resources of this scope.
 			}
 			policies, bindings = append(policies, p), append(bindings, own...)
 		}
@@ -94,14 +93,14 @@ func Policies(of PolicyTarget, tenants []v1alpha1.ProviderTenant) (
 		bindings[i].Labels = of.labels()
 		bindings[i].Spec.ValidationActions = of.actions()
 	}
-	if len(policies) == 0 || of.ClusterScoped { // Who may write the status of cluster-scoped resources may do so everywhere.
+	if len(policies) == 0 || of.ClusterScoped { // Users who may write the status of cluster-scoped resources may do so everywhere.
 		return policies, bindings
 	}
 	p := statusPolicy()
 	return append(policies, p), append(bindings, binding(p.Name, p.Name, nil))
 }
 
-// An admission has the rules of a tenant as the API server reads them.
+// An admission has the rules of a tenant in the form that the API server reads.
 type admission struct {
 	*Tenant
 
@@ -112,7 +111,7 @@ type admission struct {
 // defaultConfig is the name of the provider configuration of resources that name none.
 const defaultConfig = "default"
 
-// labelOf is the value of a label for a name.
+// labelOf returns the value of a label for a name.
 func labelOf(name string) string {
 	if len(name) <= 63 {
 		return name
@@ -121,9 +120,9 @@ func labelOf(name string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// statusPolicy has none but the provider write the status of namespaced resources, whose roles a team
-// may have by a RoleBinding: Crossplane's own for them name /status too. The provider is who may
-// write it in all namespaces, whatever its service account is called.
+// statusPolicy lets only the provider write the status of namespaced resources. A team may have roles for them by a RoleBinding, and Crossplane's own
+// roles include /status. The policy identifies the provider by its permission to write the status in all namespaces, whatever its service account is
+// called.
 func statusPolicy() admissionv1.ValidatingAdmissionPolicy {
 	p := policyOf("provider-proxmox-status", namespacedGroup, []string{"*/status"}, admissionv1.Update)
 	p.Spec.Validations = []admissionv1.Validation{{
@@ -134,7 +133,7 @@ func statusPolicy() admissionv1.ValidatingAdmissionPolicy {
 	return p
 }
 
-// policyOf resources of this provider.
+// policyOf returns a policy for resources of this provider.
 func policyOf(name, group string, resources []string, operations ...admissionv1.OperationType) admissionv1.ValidatingAdmissionPolicy {
 	p := admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -152,7 +151,7 @@ func policyOf(name, group string, resources []string, operations ...admissionv1.
 	return p
 }
 
-// binding of a policy to the namespaces that are selected, or to all.
+// binding returns a binding of a policy to the selected namespaces, or to all.
 func binding(name, policy string, s *metav1.LabelSelector) admissionv1.ValidatingAdmissionPolicyBinding {
 	b := admissionv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -167,7 +166,7 @@ func binding(name, policy string, s *metav1.LabelSelector) admissionv1.Validatin
 	return b
 }
 
-// bindings of a policy to what is the tenant's.
+// bindings returns the bindings of a policy to the tenant's resources.
 func (t admission) bindings(policy string) []admissionv1.ValidatingAdmissionPolicyBinding {
 	if t.of.ClusterScoped {
 		return t.clusterScopedBindings(policy)
@@ -184,7 +183,7 @@ func (t admission) bindings(policy string) []admissionv1.ValidatingAdmissionPoli
 	return all
 }
 
-// policy of the tenant for some kinds.
+// policy returns a policy of the tenant for some kinds.
 func (t admission) policy(suffix string, resources []string, validations []admissionv1.Validation) admissionv1.ValidatingAdmissionPolicy {
 	p := policyOf(t.of.policyName(t.Name+"-"+suffix), t.of.group(), resources, admissionv1.Create, admissionv1.Update)
 	changed := changedSpec()
@@ -198,23 +197,23 @@ func (t admission) policy(suffix string, resources []string, validations []admis
 	return p
 }
 
-// changedSpec holds for a new resource, and for one whose spec or external name changes.
+// changedSpec returns an expression that holds for a new resource, and for one whose spec or external name changes.
 func changedSpec() string {
 	return "request.operation == 'CREATE' || object.spec != oldObject.spec || " + externalName("object") + " != " + externalName("oldObject")
 }
 
-// externalName of an object in CEL, or an empty one.
+// externalName returns an expression for the external name of an object, or an empty string.
 func externalName(object string) string {
 	return entry(object, "annotations", "crossplane.io/external-name")
 }
 
-// entry of the labels or annotations of an object in CEL, or an empty one.
+// entry returns an expression for an entry of the labels or annotations of an object, or an empty string.
 func entry(object, field, key string) string {
 	all, key := object+".metadata."+field, quote(key)
 	return "(has(" + all + ") && " + key + " in " + all + " ? " + all + "[" + key + "] : '')"
 }
 
-// Kinds of resources in CEL, of those that tenants may have.
+// Kinds of resources in CEL, among those that tenants may have.
 const (
 	ofSnapshots = "request.resource.resource == 'snapshots'"
 	ofBackups   = "request.resource.resource == 'backups'"
@@ -222,13 +221,14 @@ const (
 	ofImages    = "request.resource.resource == 'images'"
 )
 
-// ofKind holds for other kinds, and for those whose field is not set or meets the expression that follows it.
+// ofKind returns an expression that holds for other kinds, and for objects whose field is unset or meets the given expression.
 func ofKind(kind, field, expression string) string {
 	field = "object.spec.forProvider." + field
 	return "!(" + kind + ") || !has(object.spec.forProvider) || " + unset(field, field+expression)
 }
 
-// kindPolicy refuses the kinds that tenants may not have, Snapshots of VMs that no Machine manages, and Backups, Volumes and Images elsewhere.
+// kindPolicy refuses the kinds that tenants may not have, Snapshots of VMs that no Machine manages, and Backups, Volumes and Images in places that are
+// not the tenant's.
 func (t admission) kindPolicy() admissionv1.ValidatingAdmissionPolicy {
 	resources := []string{"backupjobs", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages", "snapshots", "backups", "volumes", "images"}
 	kinds := []string{ofSnapshots, ofBackups, ofVolumes}
@@ -261,7 +261,7 @@ func (t admission) kindPolicy() admissionv1.ValidatingAdmissionPolicy {
 	return t.policy("kinds", resources, slices.Concat(all, t.imageRules()))
 }
 
-// machinePolicy refuses what the spec of a Machine tells by itself.
+// machinePolicy refuses what the spec of a Machine alone shows.
 func (t admission) machinePolicy() admissionv1.ValidatingAdmissionPolicy {
 	rules := slices.Concat(t.placeRules(), t.storageRules(), t.networkRules(), t.deviceRules(), t.optionRules())
 	if t.of.ClusterScoped {
@@ -273,12 +273,13 @@ func (t admission) machinePolicy() admissionv1.ValidatingAdmissionPolicy {
 	return p
 }
 
-// validation of a rule: the expression holds for what is allowed. What is invalid, and not forbidden, keeps Crossplane from no other resource of a composite.
+// validation returns the validation of a rule. The expression holds for what is allowed. The reason is Invalid and not Forbidden, since that does not
+// stop Crossplane from applying the other resources of a composite.
 func (t admission) validation(rule, what, expression string) admissionv1.Validation {
 	return admissionv1.Validation{Expression: expression, Message: t.refuse(rule, "%s", what).Error(), Reason: ptr.To(metav1.StatusReasonInvalid)}
 }
 
-// unset holds if a field is not set, or else if the expression does.
+// unset returns an expression that holds if a field is not set or the given expression holds.
 func unset(field, expression string) string { return fmt.Sprintf("!has(%s) || %s", field, expression) }
 
 func (t admission) placeRules() []admissionv1.Validation {
@@ -346,7 +347,7 @@ func (t admission) storageRules() []admissionv1.Validation {
 		unset("variables.vm.disks", "variables.vm.disks.all(d, !has(d.removalPolicy) || d.removalPolicy != 'Destroy')")))
 }
 
-// expressionOf patterns is a regular one.
+// expressionOf returns a regular expression for patterns.
 func expressionOf(patterns []string) string {
 	all := make([]string, 0, len(patterns))
 	for _, p := range patterns {
@@ -376,18 +377,19 @@ func (t admission) networkRules() []admissionv1.Validation {
 		all = append(all, t.ipClaimRule())
 	}
 	if len(t.SDNZones) > 0 {
-		return all // Which VNets a zone has, only the provider knows.
+		return all // Only the provider knows the VNets of a zone.
 	}
 	return append(all, t.validation("bridges", "a bridge but "+listed(names),
 		unset("variables.vm.networks", "variables.vm.networks.all(n, "+eachBridge("in "+list(names))+")")))
 }
 
-// eachBridge holds for a network n if the comparison does for the bridge that it names, by itself or as the interface of NodeNetworks.
+// eachBridge returns an expression that holds for a network n if the comparison holds for the bridge that n names, directly or as the interface of
+// NodeNetworks.
 func eachBridge(comparison string) string {
 	return "(" + unset("n.bridge", "n.bridge "+comparison) + ") && (!has(n.networkRef) || " + unset("n.networkRef.name", "n.networkRef.name "+comparison) + ")"
 }
 
-// ipPoolRule holds for a reference to a pool of addresses that is the tenant's, and for none.
+// ipPoolRule returns a rule that holds if a field refers to a pool of addresses of the tenant, or is unset.
 func (t admission) ipPoolRule(field string) string {
 	if len(t.IPPools) == 0 {
 		return "!has(" + field + ")"
@@ -442,7 +444,7 @@ func (t admission) optionRules() []admissionv1.Validation {
 	return append(all, t.validation("allow.highAvailability", "high availability", unset("variables.vm.highAvailability", "("+off+")")))
 }
 
-// rootRule refuses the fields of options of root alone.
+// rootRule refuses the fields of options that only root may set.
 func (t admission) rootRule() admissionv1.Validation {
 	empty := func(parent, field string) string {
 		return "(!has(" + parent + ") || " + unset(parent+"."+field, "size("+parent+"."+field+") == 0") + ")"
@@ -455,7 +457,7 @@ func (t admission) rootRule() admissionv1.Validation {
 	}, " && "))
 }
 
-// list of strings in CEL.
+// list returns a list of strings in CEL.
 func list(all []string) string {
 	quoted := make([]string, 0, len(all))
 	for _, s := range all {
@@ -464,10 +466,10 @@ func list(all []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// quote a string for CEL, whose escapes are those of Go for what names have.
+// quote returns a string literal for CEL, whose escapes are those of Go for the characters that names have.
 func quote(s string) string { return strconv.Quote(s) }
 
-// listed are names in a sentence.
+// listed returns names as part of a sentence.
 func listed(all []string) string {
 	named := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" })
 	if len(named) == 0 {

@@ -23,7 +23,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// ownFile holds for a volume that is a file of the tenant's Images, after others that hold for it.
+// ownFile returns an expression that holds for a volume that is a file of the tenant's Images. It follows other expressions in a disjunction.
 func (t admission) ownFile(field string) string {
 	if len(t.ImageHosts) == 0 || len(t.Storages) == 0 {
 		return ""
@@ -36,7 +36,7 @@ func (t admission) ownFile(field string) string {
 		t.named(field+".split('/')[1]")
 }
 
-// named holds for the name of a file that begins as those of the tenant's Images do.
+// named returns an expression that holds for the name of a file with the prefix of the tenant's Images.
 func (t admission) named(file string) string {
 	if t.of.ClusterScoped {
 		return "variables.prefixes.exists(p, " + file + ".startsWith(p))"
@@ -44,7 +44,7 @@ func (t admission) named(file string) string {
 	return file + ".startsWith(object.metadata.namespace + '.')"
 }
 
-// imageURLRules refuse URLs of images of Machines.
+// imageURLRules refuses URLs of images of Machines.
 func (t admission) imageURLRules() []admissionv1.Validation {
 	const image = "variables.vm.image"
 	if len(t.ImageHosts) == 0 {
@@ -59,7 +59,7 @@ func (t admission) imageURLRules() []admissionv1.Validation {
 	}
 }
 
-// imageRules refuse Images, as far as tenants may have any.
+// imageRules refuses Images, as far as tenants may have any.
 func (t admission) imageRules() []admissionv1.Validation {
 	if len(t.ImageHosts) == 0 {
 		return nil

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// group of the resources that use the configuration.
+// group returns the API group of the resources that use the configuration.
 func (o PolicyTarget) group() string {
 	if o.ClusterScoped {
 		return clusterGroup
@@ -37,7 +37,7 @@ func (o PolicyTarget) group() string {
 	return namespacedGroup
 }
 
-// labels of the policies.
+// labels returns the labels of the policies.
 func (o PolicyTarget) labels() map[string]string {
 	if o.ClusterScoped {
 		return map[string]string{LabelClusterScopedTenantsOf: labelOf(o.Config)}
@@ -45,7 +45,8 @@ func (o PolicyTarget) labels() map[string]string {
 	return map[string]string{LabelTenantsOf: labelOf(o.Config)}
 }
 
-// policyName that no other policy has: names of tenants have no dots, and those for a ClusterProviderConfig go on with another character.
+// policyName returns a name that no other policy has: names of tenants have no dots, and names for a ClusterProviderConfig continue with another
+// character.
 func (o PolicyTarget) policyName(suffix string) string {
 	if o.ClusterScoped {
 		return "provider-proxmox.cluster-scoped-" + o.Config + "." + suffix
@@ -53,7 +54,7 @@ func (o PolicyTarget) policyName(suffix string) string {
 	return "provider-proxmox-" + o.Config + "." + suffix
 }
 
-// actions of what the policies refuse.
+// actions returns the actions for what the policies refuse.
 func (o PolicyTarget) actions() []admissionv1.ValidationAction {
 	if o.Warns {
 		return []admissionv1.ValidationAction{admissionv1.Warn, admissionv1.Audit}
@@ -61,13 +62,14 @@ func (o PolicyTarget) actions() []admissionv1.ValidationAction {
 	return []admissionv1.ValidationAction{admissionv1.Deny}
 }
 
-// tellsTenants reports whether the API server can tell how many tenants a resource has. Namespaces of claims whose labels select them are known one at a
-// time, and not which others there are.
+// tellsTenants reports whether the API server can count the tenants of a resource. It sees the namespaces of claims that are selected by their labels
+// one at a time, and does not know which others there are.
 func (o PolicyTarget) tellsTenants(tenants []v1alpha1.ProviderTenant) bool {
 	return len(tenants) > 0 && (!o.ClusterScoped || !SelectsByLabels(tenants))
 }
 
-// noTenantPolicy refuses what belongs to no tenant, or to several. What was there before is refused if its spec changes, or if it no longer belongs to one.
+// noTenantPolicy refuses a resource that belongs to no tenant or to several. An existing resource is refused if its spec changes, or if it no longer
+// belongs to one tenant.
 func (o PolicyTarget) noTenantPolicy(tenants []v1alpha1.ProviderTenant) admissionv1.ValidatingAdmissionPolicy {
 	p := policyOf(o.policyName("no-tenant"), o.group(), []string{"*"}, admissionv1.Create, admissionv1.Update)
 	changed := changedSpec()
@@ -87,7 +89,7 @@ func (o PolicyTarget) noTenantPolicy(tenants []v1alpha1.ProviderTenant) admissio
 	return p
 }
 
-// tenantsOf an object is how many tenants it has.
+// tenantsOf returns an expression for the number of tenants of an object.
 func (o PolicyTarget) tenantsOf(object string, tenants []v1alpha1.ProviderTenant) string {
 	all := make([]string, 0, len(tenants))
 	for i, t := range tenants {
@@ -100,7 +102,7 @@ func (o PolicyTarget) tenantsOf(object string, tenants []v1alpha1.ProviderTenant
 	return "[" + strings.Join(all, ", ") + "].filter(t, t).size()"
 }
 
-// uses holds for resources that use the configuration.
+// uses returns an expression that holds for resources that use the configuration.
 func (o PolicyTarget) uses() string {
 	named := "object.spec.providerConfigRef.name in " + list(o.Names)
 	if !o.ClusterScoped {
@@ -109,7 +111,7 @@ func (o PolicyTarget) uses() string {
 	return fmt.Sprintf("(has(object.spec.providerConfigRef) ? %s : %t)", named, slices.Contains(o.Names, defaultConfig))
 }
 
-// namedAfter is what the names of files of Images begin with.
+// namedAfter returns an expression for the prefix of the names of Images' files.
 func (o PolicyTarget) namedAfter() string {
 	if o.ClusterScoped {
 		return "the namespace of its claim or, where labels alone tell the tenant, after that and the configuration"
@@ -117,8 +119,8 @@ func (o PolicyTarget) namedAfter() string {
 	return "the namespace"
 }
 
-// clusterScopedBindings of a policy: one for the resources whose own labels tell the tenant, and one for those whose claims are in namespaces whose labels
-// do. By the latter, the API server judges a resource once for each of these namespaces.
+// clusterScopedBindings returns the bindings of a policy: one for the resources whose own labels select the tenant, and one for those whose claims are
+// in namespaces whose labels do. With the latter, the API server evaluates a resource once for each of these namespaces.
 func (t admission) clusterScopedBindings(policy string) []admissionv1.ValidatingAdmissionPolicyBinding {
 	var all []admissionv1.ValidatingAdmissionPolicyBinding
 	if len(t.Namespaces) > 0 || t.ResourceSelector != nil {
@@ -132,7 +134,7 @@ func (t admission) clusterScopedBindings(policy string) []admissionv1.Validating
 	return all
 }
 
-// confine a policy to the cluster-scoped resources of the tenant.
+// confine limits a policy to the cluster-scoped resources of the tenant.
 func (t admission) confine(p *admissionv1.ValidatingAdmissionPolicy) {
 	claim := claimNamespace("object")
 	if t.NamespaceSelector != nil {
@@ -143,10 +145,10 @@ func (t admission) confine(p *admissionv1.ValidatingAdmissionPolicy) {
 		admissionv1.Variable{Name: "claimNamespace", Expression: claim}, admissionv1.Variable{Name: "prefixes", Expression: t.prefixes()})
 }
 
-// claimNamespace is the namespace of the claim of an object in CEL, or an empty one.
+// claimNamespace returns an expression for the namespace of an object's claim, or an empty string.
 func claimNamespace(object string) string { return entry(object, "labels", LabelClaimNamespace) }
 
-// owns holds for a cluster-scoped object that is the tenant's: by the namespace that is the parameter, or by its labels.
+// owns returns an expression that holds for a cluster-scoped object of the tenant, selected by the namespace that is the parameter, or by its labels.
 func (t admission) owns(object string) string {
 	byLabels := "(" + claimNamespace(object) + " in " + list(t.Namespaces) + " || " + selected(t.ResourceSelector, object) + ")"
 	if t.NamespaceSelector == nil {
@@ -155,13 +157,13 @@ func (t admission) owns(object string) string {
 	return "(params != null ? " + claimNamespace(object) + " == params.metadata.name : " + byLabels + ")"
 }
 
-// joins holds for a cluster-scoped object that was not the tenant's before, or of another claim.
+// joins returns an expression that holds for a cluster-scoped object that was not the tenant's before, or that had another claim.
 func (t admission) joins() string {
 	return claimNamespace("object") + " != " + claimNamespace("oldObject") + " || !" + t.owns("oldObject")
 }
 
-// prefixes are what the names of files of Images begin with. Whether a selector of namespaces selects that of the claim is known only where that is the
-// parameter, so that the names of both may be given otherwise.
+// prefixes returns an expression for the prefixes that the names of Images' files may have. Whether a namespace selector selects the claim's namespace
+// is known only if that namespace is the parameter. Otherwise, both prefixes are allowed.
 func (t admission) prefixes() string {
 	const byClaim = "[variables.claimNamespace + '.']"
 	labelled := quote(t.Name + "_" + labelOf(t.of.Config) + "_.")
@@ -172,7 +174,7 @@ func (t admission) prefixes() string {
 		" : size(variables.claimNamespace) == 0 ? [" + labelled + "] : [" + labelled + ", variables.claimNamespace + '.']"
 }
 
-// selected holds for an object whose labels a selector selects.
+// selected returns an expression that holds for an object whose labels a selector selects.
 func selected(s *metav1.LabelSelector, object string) string {
 	if s == nil {
 		return "false"
@@ -190,7 +192,7 @@ func selected(s *metav1.LabelSelector, object string) string {
 	return "(" + strings.Join(all, " && ") + ")"
 }
 
-// requirements of a selector, in an order that does not change.
+// requirements returns the requirements of a selector in a stable order.
 func requirements(s *metav1.LabelSelector) []metav1.LabelSelectorRequirement {
 	var all []metav1.LabelSelectorRequirement
 	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
@@ -199,24 +201,24 @@ func requirements(s *metav1.LabelSelector) []metav1.LabelSelectorRequirement {
 	return append(all, s.MatchExpressions...)
 }
 
-// ownNamespace holds for a field that names a namespace in which the tenant may name objects.
+// ownNamespace returns an expression that holds for a field with a namespace in which the tenant may name objects.
 func (t admission) ownNamespace(field string) string {
 	return "(size(" + field + ") > 0 && " + field + " == variables.claimNamespace || " + field + " in " + list(t.Namespaces) + ")"
 }
 
-// inOwnNamespace holds for a reference to an object of such a namespace, and for none.
+// inOwnNamespace returns an expression that holds if a field refers to an object of such a namespace, or is unset.
 func (t admission) inOwnNamespace(field string) string {
 	return "(" + unset(field, "has("+field+".namespace) && "+t.ownNamespace(field+".namespace")) + ")"
 }
 
-// connectionSecretRule refuses a connection Secret where others have theirs.
+// connectionSecretRule refuses a connection Secret in a namespace of others.
 func (t admission) connectionSecretRule() admissionv1.Validation {
 	const ref = "object.spec.writeConnectionSecretToRef"
 	return t.validation("namespaces", "writeConnectionSecretToRef of a namespace that is not the tenant's",
 		unset(ref, t.ownNamespace(ref+".namespace")+" || "+ref+".namespace in "+list(t.ConnectionSecretNamespaces)))
 }
 
-// secretRules refuse Secrets and ConfigMaps of namespaces that are not the tenant's.
+// secretRules refuses Secrets and ConfigMaps of namespaces that are not the tenant's.
 func (t admission) secretRules() []admissionv1.Validation {
 	const c = "variables.vm.cloudInit"
 	each := func(field string) string {

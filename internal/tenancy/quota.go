@@ -21,7 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// Limits of what the tenant's resources may have together; nil if there are none.
+// Limits returns the limits of what the tenant's resources may have together, or nil if there are none.
 func (t *Tenant) Limits() quota.Amounts {
 	if t == nil || t.denied != "" {
 		return nil
@@ -29,7 +29,7 @@ func (t *Tenant) Limits() quota.Amounts {
 	return quota.Limits(t.Quota)
 }
 
-// TenantNamed returns the tenant of a name, or nil.
+// TenantNamed returns the tenant with a name, or nil.
 func TenantNamed(tenants []v1alpha1.ProviderTenant, name string) *Tenant {
 	for i, t := range tenants {
 		if t.Name == name {

@@ -31,18 +31,17 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Records tells what the provider itself has recorded in the status of resources, which Crossplane's own
-// roles let users write, from what was made up: by a signature with a key that users do not know. It holds
-// for one resource, as the API server numbers them, one provider configuration and one VM, so that
-// it is of no use anywhere else.
+// Records distinguishes what the provider itself has recorded in the status of resources from what users have written there, as Crossplane's own roles
+// allow. It signs records with a key that users do not know. A signature is valid for one resource, by its UID, one provider configuration and one VM,
+// so that it cannot be used elsewhere.
 type Records struct {
-	// Key of the signatures. Without one nothing is signed, and no record holds.
+	// Key of the signatures. Without one, nothing is signed and no record is valid.
 	Key []byte
 
-	// Config is the provider configuration by which a VM was seen.
+	// Config is the provider configuration that a VM was observed with.
 	Config string
 
-	// Tenant of the resource by now; empty if it has none.
+	// Tenant is the current tenant of the resource; empty if it has none.
 	Tenant string
 }
 
@@ -61,21 +60,21 @@ func (r Records) VMOf(mg resource.Managed) (vmid int, uuid string) {
 	return RecordedVM(mg)
 }
 
-// Sign what the status of a resource says of its VM, which has to be proven to be the resource's and
-// to be its tenant's. Of one that has lost its tenant it stays signed which it had.
+// Sign signs the VM in the status of a resource. The VM must be proven to be the resource's and its tenant's. For a resource that has lost its tenant,
+// the signature keeps the former tenant.
 func (r Records) Sign(mg resource.Managed) {
 	if kept := signatureOf(mg); kept != nil {
 		*kept = r.signature(mg, cmp.Or(r.Tenant, r.TenantOf(mg)))
 	}
 }
 
-// TenantOf is the tenant that a resource had when its VM was seen last; empty if that is not signed.
+// TenantOf returns the tenant that a resource had when its VM was last observed. It is empty if that is not signed.
 func (r Records) TenantOf(mg resource.Managed) string {
 	tenant, _ := r.signed(mg)
 	return tenant
 }
 
-// signed is whether the status of a resource is signed, and with which tenant: signatures of earlier versions have none.
+// signed reports whether the status of a resource is signed, and with which tenant. Signatures of earlier versions have none.
 func (r Records) signed(mg resource.Managed) (tenant string, is bool) {
 	kept := signatureOf(mg)
 	if kept == nil || *kept == "" {
@@ -94,7 +93,7 @@ func (r Records) signed(mg resource.Managed) (tenant string, is bool) {
 	return tenant, true
 }
 
-// tenantEnds is what is between the name of a tenant and the signature, of which neither has it.
+// tenantEnds separates the name of a tenant from the signature. Neither contains it.
 const tenantEnds = "."
 
 func (r Records) signature(mg resource.Managed, tenant string) string {
@@ -109,18 +108,18 @@ func (r Records) signature(mg resource.Managed, tenant string) string {
 	return base64.StdEncoding.EncodeToString([]byte(tenant)) + tenantEnds + r.sign(mg, fmt.Sprintf("tenant %q\n%s", tenant, text))
 }
 
-// sign a text for a resource.
+// sign returns the signature of a text for a resource.
 func (r Records) sign(mg resource.Managed, text string) string {
 	if len(r.Key) == 0 {
 		return ""
 	}
 	h := hmac.New(sha256.New, r.Key)
-	_, _ = fmt.Fprintf(h, "%s\n%s\n%s", mg.GetUID(), r.Config, text) // A hash takes everything.
+	_, _ = fmt.Fprintf(h, "%s\n%s\n%s", mg.GetUID(), r.Config, text) // Writing to a hash does not fail.
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-// SignCreation returns what proves that the provider has begun to make a VM for a resource on a node, where no other VM had its VMID; empty if nothing is
-// signed.
+// SignCreation returns the proof that the provider has begun to create a VM for a resource on a node, where no other VM had its VMID. It is empty if
+// nothing is signed.
 func (r Records) SignCreation(mg resource.Managed, vmid int, uuid, node string) string {
 	return r.sign(mg, fmt.Sprintf("creation\n%d\n%s\n%s", vmid, strings.ToLower(uuid), node))
 }
@@ -130,66 +129,66 @@ func (r Records) VerifyCreation(mg resource.Managed, vmid int, uuid, node, signa
 	return signature != "" && hmac.Equal([]byte(signature), []byte(r.SignCreation(mg, vmid, uuid, node)))
 }
 
-// The annotations of a Machine that have the UUID of its VM, and what proves that the provider has begun to make that.
+// The annotations of a Machine with the UUID of its VM, and with the proof that the provider has begun to create that VM.
 const (
 	AnnotationUUID     = "proxmox.vitistack.io/uuid"
 	AnnotationCreation = "proxmox.vitistack.io/creation-signature"
 )
 
-// AnnotationDevices says which device of PVE each disk and network of a Machine is.
+// AnnotationDevices is the annotation with the PVE device of each disk and network of a Machine.
 const AnnotationDevices = "proxmox.vitistack.io/devices"
 
-// IsCreating reports whether the annotations of a Machine prove that the provider is making a VM for it, which is in no pool yet.
+// IsCreating reports whether the annotations of a Machine prove that the provider is creating a VM for it. Such a VM is in no pool yet.
 func (r Records) IsCreating(mg resource.Managed, g proxmox.Guest) bool {
 	a := mg.GetAnnotations()
 	return g.Pool == "" && r.VerifyCreation(mg, g.VMID, a[AnnotationUUID], g.Node, a[AnnotationCreation])
 }
 
-// The annotations of a Backup that have its record and the signature of that. The record names tasks and a volume, of which none may be
-// looked at that the provider has not begun itself.
+// The annotations of a Backup with its record and the record's signature. The record names tasks and a volume, of which only those that the provider
+// itself has started may be read.
 const (
 	AnnotationBackup          = "proxmox.vitistack.io/backup-record"
 	AnnotationBackupSignature = "proxmox.vitistack.io/backup-record-signature"
 )
 
-// A BackupRecord is what the record of a Backup has of what it is about.
+// A BackupRecord has the parts of a Backup's record that identify the backup.
 type BackupRecord struct {
 	VMID   int    `json:"vmid"`
 	UUID   string `json:"uuid"`
 	Volume string `json:"volume"`
 	Done   bool   `json:"done"`
 
-	// Tenant whose VM it is, as was checked when the backup was made, or was proven to be the Backup's.
+	// Tenant of the VM, as it was checked when the backup was created or proven to be the Backup's.
 	Tenant string `json:"tenant"`
 }
 
-// The annotations of a Volume that have its record and the signature of that.
+// The annotations of a Volume with its record and the record's signature.
 const (
 	AnnotationVolume          = "proxmox.vitistack.io/volume-record"
 	AnnotationVolumeSignature = "proxmox.vitistack.io/volume-record-signature"
 )
 
-// A VolumeRecord is what the record of a Volume has of what it is about.
+// A VolumeRecord has the parts of a Volume's record that identify the disk.
 type VolumeRecord struct {
 	// VMID and UUID of the stub VM.
 	VMID int    `json:"vmid"`
 	UUID string `json:"uuid"`
 
-	// Volume that is the disk.
+	// Volume is the volume ID of the disk.
 	Volume string `json:"volume"`
 }
 
-// SignBackup returns the signature of the record of a Backup; empty if nothing is signed.
+// SignBackup returns the signature of the record of a Backup, or an empty string if nothing is signed.
 func (r Records) SignBackup(mg resource.Managed, record string) string {
 	return r.sign(mg, AnnotationBackup+"\n"+record)
 }
 
-// SignVolume returns the signature of the record of a Volume; empty if nothing is signed.
+// SignVolume returns the signature of the record of a Volume, or an empty string if nothing is signed.
 func (r Records) SignVolume(mg resource.Managed, record string) string {
 	return r.sign(mg, AnnotationVolume+"\n"+record)
 }
 
-// Volume returns what the record of a Volume is about, if the provider has written it with this provider configuration.
+// Volume returns the record of a Volume if the provider has written it with this provider configuration.
 func (r Records) Volume(mg resource.Managed) (v VolumeRecord, signed bool) {
 	if _, is := mg.(volume); !is || !r.read(mg, AnnotationVolume, AnnotationVolumeSignature, &v) {
 		return VolumeRecord{}, false
@@ -197,13 +196,13 @@ func (r Records) Volume(mg resource.Managed) (v VolumeRecord, signed bool) {
 	return v, true
 }
 
-// read a record, if its signature holds.
+// read reads a record if its signature is valid.
 func (r Records) read(mg resource.Managed, annotation, signature string, into any) bool {
 	record, kept := mg.GetAnnotations()[annotation], mg.GetAnnotations()[signature]
 	return kept != "" && hmac.Equal([]byte(kept), []byte(r.sign(mg, annotation+"\n"+record))) && json.Unmarshal([]byte(record), into) == nil
 }
 
-// Backup returns what the record of a Backup is about, if the provider has written it with this provider configuration.
+// Backup returns the record of a Backup if the provider has written it with this provider configuration.
 func (r Records) Backup(mg resource.Managed) (BackupRecord, bool) {
 	b := BackupRecord{}
 	if !IsBackup(mg) || !r.read(mg, AnnotationBackup, AnnotationBackupSignature, &b) {
@@ -218,7 +217,7 @@ func IsBackup(mg resource.Managed) bool {
 	return is
 }
 
-// signatureOf is where the status of a resource has its signature; nil if it has none.
+// signatureOf returns the field for the signature in the status of a resource, or nil if there is none.
 func signatureOf(mg resource.Managed) *string {
 	switch m := mg.(type) {
 	case interface {

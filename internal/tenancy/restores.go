@@ -28,8 +28,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 )
 
-// CheckBackup refuses a backup that VMs may not be restored from, and returns what is recorded of it otherwise. What a Backup shows in its status,
-// users may have written: it has to be recorded, with a signature, that the backup is the Backup's, and of a VM of the tenant.
+// CheckBackup refuses a backup that VMs may not be restored from, and otherwise returns its record. Users may have written what a Backup shows in its
+// status. A signed record has to show that the backup is the Backup's, and of a VM of the tenant.
 func (t *Tenant) CheckBackup(r Records, mg resource.Managed, volume string) (BackupRecord, error) {
 	if t == nil {
 		return BackupRecord{}, nil
@@ -46,11 +46,11 @@ func (t *Tenant) CheckBackup(r Records, mg resource.Managed, volume string) (Bac
 	return BackupRecord{}, t.refuse("pools and vmidRange", "Backup %s, whose backup is not proven to be of a VM of the tenant", mg.GetName())
 }
 
-// restoredOptions are the options that a VM gets by a restore alone, and that reach out of no VM.
+// restoredOptions matches the options that a VM gets only by a restore, and that do not reach out of the VM.
 var restoredOptions = regexp.MustCompile(`^(` + restoredByPVE + `)$`)
 
-// CheckRestored refuses what a VM has by a restore: the configuration in the backup, with new volumes for some of its devices. The VM may have
-// got it from somebody who may have more than the tenant.
+// CheckRestored refuses what a VM gets by a restore: the configuration in the backup, with new volumes for some of its devices. The VM may have got it
+// from a user with more permissions than the tenant.
 func (t *Tenant) CheckRestored(config map[string]string, made []string) error {
 	if t == nil {
 		return nil
@@ -77,15 +77,15 @@ func (t *Tenant) checkNewDisk(name, value string) error {
 	return t.checkDisk(0, name, d.String())
 }
 
-// excludedFromBackup reports whether a restore makes a comment of an option: of a disk that backups leave out (PVE::QemuServer,
+// excludedFromBackup reports whether a restore turns an option into a comment, since it is a disk that backups leave out (PVE::QemuServer,
 // restore_update_config_line).
 func excludedFromBackup(name, value string) bool {
 	d, err := proxmox.ParseDisk(value)
 	return err == nil && diskOption.MatchString(name) && d.Options.Get("backup") == "0"
 }
 
-// restore refuses a backup that is not proven to be of a VM of the tenant, and a VM that is none of the tenant's. What the
-// backup has, is checked before.
+// restore refuses a backup that is not proven to be of a VM of the tenant, and a VM that is not the tenant's. The content of the backup is checked
+// before.
 func (g Guard) restore(w guarded.Write, options map[string]string) error {
 	if g.Archive == nil {
 		return g.refuseUnknown(w)

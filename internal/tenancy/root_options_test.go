@@ -25,12 +25,13 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// TestRootOptions has tenant f set options of root alone, which no other one may, and nothing else that reaches the node.
+// TestRootOptions checks that tenant f may set options that otherwise only root may set, which no other tenant may, and nothing else that reaches the
+// node.
 func TestRootOptions(t *testing.T) {
 	cases := map[string]struct {
 		reason      string
 		name, value string
-		want        string // What is refused to tenant f all the same.
+		want        string // What is refused to tenant f anyway.
 	}{
 		"Args":       {reason: "QEMU may get arguments.", name: "args", value: "-device x"},
 		"Hookscript": {reason: "A script may run on the node.", name: "hookscript", value: "local:snippets/x.pl"},

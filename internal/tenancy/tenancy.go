@@ -14,13 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package tenancy decides what the resources of a tenant may use and do: which tenant a resource is of,
-// what its spec may ask for, which VMs are its tenant's, and which writes to Proxmox VE may be
-// made for it. It knows rules and requests, and makes no calls.
+// Package tenancy decides what the resources of a tenant may use and do: which tenant a resource belongs to, what its spec may request, which VMs are
+// its tenant's, and which writes to Proxmox VE may be made for it. It knows rules and requests, and makes no calls.
 //
-// A spec is checked before anything is looked at, by the files of kinds; what comes of it, by
-// options.go, before anything is written. Every write is checked once more by guard.go, which
-// refuses all that it does not know: what a check of a spec has missed does not reach PVE.
+// The files of kinds check a spec before anything is looked up, and options.go checks what follows from it before anything is written. Then guard.go
+// checks every write again and refuses all that it does not know, so that what a check of a spec has missed does not reach PVE.
 package tenancy
 
 import (
@@ -40,19 +38,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A refusedError says what a resource asks for and its tenant may not have.
+// A refusedError names what a resource requests and its tenant may not have.
 type refusedError struct {
-	// tenant whose rule it is; empty for a resource of no tenant.
+	// tenant whose rule it is; empty for a resource without a tenant.
 	tenant string
 
 	// rule that refuses it: the name of a field of the tenant.
 	rule string
 
-	// what is refused.
+	// what names the refused value.
 	what string
 }
 
-// Error is the whole sentence.
+// Error returns the whole sentence.
 func (r *refusedError) Error() string {
 	if r.tenant == "" {
 		return r.what
@@ -60,7 +58,7 @@ func (r *refusedError) Error() string {
 	return fmt.Sprintf("tenant %q may not (%s): %s", r.tenant, r.rule, r.what)
 }
 
-// AmongAllowed returns the end of a message about what was not found among what a tenant may have by a rule; empty without a tenant.
+// AmongAllowed returns the end of a message about something that was not found among what a tenant may have by a rule. It is empty without a tenant.
 func AmongAllowed(t *Tenant, rule string) string {
 	if t == nil || t.denied != "" {
 		return ""
@@ -74,24 +72,24 @@ func IsRefusal(err error) bool {
 	return errors.As(err, &r)
 }
 
-// A Subject is a resource whose tenant is wanted.
+// A Subject is a resource whose tenant is determined.
 type Subject struct {
 	// Namespace of the resource, or of the claim of a cluster-scoped one. Empty if there is
 	// none.
 	Namespace string
 
-	// NamespaceLabels are the labels of the namespace. Nil if they are not known, and then no
-	// selector selects it, not even by what is missing.
+	// NamespaceLabels are the labels of the namespace. If they are not known, they are nil and no selector selects the namespace, not even one that
+	// requires the absence of a label.
 	NamespaceLabels map[string]string
 
 	// Labels of a cluster-scoped resource. Nil for a namespaced one.
 	Labels map[string]string
 
-	// Config is the name of the provider configuration that a cluster-scoped resource comes to use. Empty for a namespaced one.
+	// Config is the name of the provider configuration that a cluster-scoped resource uses. Empty for a namespaced one.
 	Config string
 }
 
-// A Tenant is what holds for one resource. The nil Tenant may do everything.
+// A Tenant has the rules for one resource. The nil Tenant allows everything.
 type Tenant struct {
 	v1alpha1.ProviderTenant
 
@@ -100,10 +98,10 @@ type Tenant struct {
 	// subject is the resource.
 	subject Subject
 
-	// byNamespace is true if the namespace of the resource, or of its claim, tells that it is the tenant's, and false if its labels alone do.
+	// byNamespace is true if the namespace of the resource, or of its claim, selects the tenant, and false if only its labels do.
 	byNamespace bool
 
-	// denied is why the resource may do nothing; empty for a resource of a tenant.
+	// denied is the reason why the resource may do nothing; empty for a resource of a tenant.
 	denied string
 }
 
@@ -137,21 +135,21 @@ func Of(tenants []v1alpha1.ProviderTenant, s Subject) (*Tenant, error) {
 	return t, err
 }
 
-// tenantAt returns the tenant at an index of a list as that of a resource.
+// tenantAt returns the tenant at an index of a list as the tenant of a resource.
 func tenantAt(tenants []v1alpha1.ProviderTenant, i int, s Subject) *Tenant {
 	return &Tenant{ProviderTenant: tenants[i], others: slices.Delete(slices.Clone(tenants), i, i+1), subject: s}
 }
 
-// DenyAll returns the tenant of a resource that may do nothing, with the reason.
+// DenyAll returns a tenant whose resource may do nothing, with the reason.
 func DenyAll(why string) *Tenant { return &Tenant{denied: why} }
 
-// Compared are all values that a tenant decides by, to find out whether it has changed.
+// Compared returns all values that the decisions of a tenant depend on, for comparing two versions of it.
 func Compared(t *Tenant) []any {
 	return []any{t.ProviderTenant, t.others, t.subject, t.byNamespace, t.denied}
 }
 
-// WithFormerTenant returns the tenant of a resource. One that has lost its tenant does not get what tenants other than its former one may have by now.
-// Where its former tenant is not known, what was seen to be its own counts as its own.
+// WithFormerTenant returns the tenant of a resource. A resource that has lost its tenant does not get what other tenants than its former one may have
+// now. If its former tenant is not known, what was observed to be its own counts as its own.
 func WithFormerTenant(t *Tenant, tenants []v1alpha1.ProviderTenant, was string) *Tenant {
 	if t == nil || t.denied == "" || was == "" {
 		return t
@@ -161,12 +159,12 @@ func WithFormerTenant(t *Tenant, tenants []v1alpha1.ProviderTenant, was string) 
 	return &lost
 }
 
-// SelectsByLabels reports whether the labels of namespaces have to be known to tell tenants.
+// SelectsByLabels reports whether tenants can be determined only with the labels of namespaces.
 func SelectsByLabels(tenants []v1alpha1.ProviderTenant) bool {
 	return slices.ContainsFunc(tenants, func(t v1alpha1.ProviderTenant) bool { return t.NamespaceSelector != nil })
 }
 
-// SelectorKeys are the keys of labels by which tenants select cluster-scoped resources.
+// SelectorKeys returns the keys of labels by which tenants select cluster-scoped resources.
 func SelectorKeys(tenants []v1alpha1.ProviderTenant) []string {
 	var all []string
 	for _, t := range tenants {
@@ -195,7 +193,7 @@ func selects(t v1alpha1.ProviderTenant, s Subject) (bool, error) {
 	return matches(t.ResourceSelector, s.Labels)
 }
 
-// selectsNamespace reports whether a tenant has the namespace of a resource, or of its claim, by its name or its labels.
+// selectsNamespace reports whether a tenant selects the namespace of a resource, or of its claim, by its name or its labels.
 func selectsNamespace(t v1alpha1.ProviderTenant, s Subject) (bool, error) {
 	switch {
 	case s.Namespace == "":
@@ -208,7 +206,7 @@ func selectsNamespace(t v1alpha1.ProviderTenant, s Subject) (bool, error) {
 	return matches(t.NamespaceSelector, s.NamespaceLabels)
 }
 
-// matches reports whether a selector that is set selects the labels. An empty one selects all.
+// matches reports whether a selector is set and selects the labels. An empty selector selects all.
 func matches(s *metav1.LabelSelector, of map[string]string) (bool, error) {
 	if s == nil {
 		return false, nil
@@ -220,7 +218,7 @@ func matches(s *metav1.LabelSelector, of map[string]string) (bool, error) {
 	return selector.Matches(labels.Set(of)), nil
 }
 
-// refuse something by a rule.
+// refuse returns a refusal by a rule.
 func (t *Tenant) refuse(rule, format string, words ...any) *refusedError {
 	return &refusedError{tenant: t.Name, rule: rule, what: fmt.Sprintf(format, words...)}
 }
@@ -230,7 +228,7 @@ func (t *Tenant) may(which func(*v1alpha1.TenantPermissions) *bool) bool {
 	return t.Allow != nil && ptr.Deref(which(t.Allow), false)
 }
 
-// allowed are the entries of a permission that has a list.
+// allowed returns the entries of a permission that is a list.
 func (t *Tenant) allowed(which func(*v1alpha1.TenantPermissions) []string) []string {
 	if t.Allow == nil {
 		return nil
@@ -246,8 +244,8 @@ func (t *Tenant) CheckNode(node string) error {
 	return t.refuse("nodes", "no VM on node %s", node)
 }
 
-// MayName returns a function that reports whether messages for a tenant may name a VM, and its node: its own VMs with their nodes, and of others only nodes
-// that it may use. It is nil without a tenant: all may be named.
+// MayName returns a function that reports whether messages for a tenant may name a VM and its node. They may name its own VMs with their nodes, and of
+// others only nodes that it may use. The function is nil without a tenant: messages may then name all.
 func MayName(t *Tenant) func(proxmox.Guest) (vm, node bool) {
 	if t == nil {
 		return nil
@@ -263,8 +261,7 @@ func (t *Tenant) AllowsStorage(storage string) bool {
 	return t == nil || slices.Contains(t.Storages, storage)
 }
 
-// HidesImage reports whether a volume is not one that disks may be filled from. The names of others'
-// images have the UUIDs of their VMs.
+// HidesImage reports whether disks may not be filled from a volume. The names of others' images have the UUIDs of their VMs.
 func (t *Tenant) HidesImage(volume string) bool { return t != nil && t.checkImage(volume, "") != nil }
 
 // CheckImport refuses the file of an Image that disks may not be filled from.
@@ -275,10 +272,10 @@ func (t *Tenant) CheckImport(volume string) error {
 	return t.checkImage(volume, "image.ref")
 }
 
-// HidesBridge reports whether a bridge is not for the tenant.
+// HidesBridge reports whether the tenant may not use a bridge.
 func (t *Tenant) HidesBridge(name string) bool { return t != nil && t.checkBridge("", name) != nil }
 
-// WithVNets is the tenant with those VNets that are in its zones among its bridges.
+// WithVNets returns the tenant with the VNets of its zones added to its bridges.
 func (t *Tenant) WithVNets(all []proxmox.VNet) *Tenant {
 	out := *t
 	out.Bridges = slices.Clone(t.Bridges)
@@ -290,7 +287,7 @@ func (t *Tenant) WithVNets(all []proxmox.VNet) *Tenant {
 	return &out
 }
 
-// RequiredTags are the tags that every VM of the tenant has.
+// RequiredTags returns the tags that every VM of the tenant has.
 func (t *Tenant) RequiredTags() []string {
 	if t == nil {
 		return nil
@@ -298,7 +295,7 @@ func (t *Tenant) RequiredTags() []string {
 	return t.Tags
 }
 
-// DefaultPool is the pool of VMs whose spec names none; empty if the tenant has no pools.
+// DefaultPool returns the pool of VMs whose spec names none. It is empty if the tenant has no pools.
 func (t *Tenant) DefaultPool() string {
 	if t == nil || len(t.Pools) == 0 {
 		return ""
@@ -315,7 +312,7 @@ func (t *Tenant) CheckAdoptDisk(volume string, g proxmox.Guest) error {
 	return t.checkStorage(storage, "a disk")
 }
 
-// RefuseVolume is the refusal of a disk that the provider has not made for the resource which names it.
+// RefuseVolume returns the refusal of a disk that the provider has not created for the resource that names it.
 func (t *Tenant) RefuseVolume(volume string) error {
 	if t.denied != "" {
 		return &refusedError{what: t.denied}
@@ -331,7 +328,7 @@ func (t *Tenant) checkStorage(name, of string) error {
 	return t.refuse("storages", "%s on storage %s", of, name)
 }
 
-// CheckMemoryStorage refuses a storage that the memory of a VM would be saved on for a snapshot, or to suspend it.
+// CheckMemoryStorage refuses a storage for the memory of a VM that is saved with a snapshot or on suspension.
 func (t *Tenant) CheckMemoryStorage(on string) error {
 	if t.AllowsStorage(on) {
 		return nil
@@ -339,7 +336,7 @@ func (t *Tenant) CheckMemoryStorage(on string) error {
 	return t.refuse("storages", "the memory of the VM would be saved on storage %s: give the VM a disk, or name a storage in extraConfig.vmstatestorage", on)
 }
 
-// checkImage refuses a volume that disks may not be filled from. An image for cloud-init is that of one VM, whatever the patterns say.
+// checkImage refuses a volume that disks may not be filled from. A cloud-init image belongs to one VM, whatever the patterns allow.
 func (t *Tenant) checkImage(volume, of string) error {
 	if matchesAny(t.Images, volume) && !nocloud.IsImage(volume) || ImagesOf(t).allowsVolume(volume) {
 		return nil
@@ -358,7 +355,7 @@ func (t *Tenant) checkPool(name string) error {
 	return t.refuse("pools", "a VM in pool %s", name)
 }
 
-// checkVMID refuses a VMID that is not of the tenant's range.
+// checkVMID refuses a VMID outside of the tenant's range.
 func (t *Tenant) checkVMID(id int) error {
 	if r := t.VMIDRange; r != nil && (id < int(r.Min) || id > int(r.Max)) {
 		return t.refuse("vmidRange", "VMID %d is not within %d and %d", id, r.Min, r.Max)
@@ -366,7 +363,7 @@ func (t *Tenant) checkVMID(id int) error {
 	return nil
 }
 
-// checkTags refuses tags that other tenants' VMs carry, or are adopted by.
+// checkTags refuses tags that VMs of other tenants carry, or by which other tenants adopt VMs.
 func (t *Tenant) checkTags(all []string) error {
 	reserved := reservedTags(t)
 	for _, tag := range all {
@@ -378,7 +375,7 @@ func (t *Tenant) checkTags(all []string) error {
 	return nil
 }
 
-// CheckGuest refuses a VM that is not the tenant's. The message says nothing of the VM but its VMID.
+// CheckGuest refuses a VM that is not the tenant's. The message contains nothing about the VM except its VMID.
 func (t *Tenant) CheckGuest(g proxmox.Guest) error {
 	switch {
 	case t == nil, t.denied == "" && t.Owns(g), t.denied == "" && t.mayAdopt(g):
@@ -400,7 +397,7 @@ func (t *Tenant) CheckAdopt(g proxmox.Guest) error {
 	return t.refuse("allow.adopt", "to adopt VM %d", g.VMID)
 }
 
-// RefuseBackup is the refusal of a backup that the provider has not made for the resource which names it.
+// RefuseBackup returns the refusal of a backup that the provider has not created for the resource that names it.
 func (t *Tenant) RefuseBackup(volume string) error {
 	if t.denied != "" {
 		return &refusedError{what: t.denied}
@@ -408,8 +405,8 @@ func (t *Tenant) RefuseBackup(volume string) error {
 	return t.refuse("allow.adopt", "backup %s, which was not made for this resource", volume)
 }
 
-// CheckRemove refuses a VM from which a resource that was seen to have it must not remove anything any more: another tenant may have it by now, or operators
-// have taken it back.
+// CheckRemove refuses a VM that was observed to be a resource's, but from which the resource must not remove anything any more: another tenant may have
+// it now, or operators have taken it back.
 func (t *Tenant) CheckRemove(g proxmox.Guest) error {
 	if t == nil || !anyMayHave(t.others, g) && !mayBeWithdrawn(t, g) {
 		return nil
@@ -417,14 +414,14 @@ func (t *Tenant) CheckRemove(g proxmox.Guest) error {
 	return t.CheckGuest(g)
 }
 
-// Owns reports whether a VM is where the tenant's VMs are: one that it may take over is not its own yet. A range without pools does not reach
-// into pools of another tenant or that it may adopt from, whose VMs may have any VMID.
+// Owns reports whether a VM is within the tenant's range and pools: a VM that the tenant may take over is not its own yet. A range without pools does
+// not include VMs in pools of another tenant, or in pools that another tenant may adopt from, since those VMs may have any VMID.
 func (t *Tenant) Owns(g proxmox.Guest) bool {
 	pooled := slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return slices.Contains(o.Pools, g.Pool) || inAdoptPool(o, g) })
 	return inRangeAndPools(t.ProviderTenant, g) && (len(t.Pools) > 0 || !pooled)
 }
 
-// inRangeAndPools reports whether a VM is in the VMID range and the pools of a tenant, as far as it has them.
+// inRangeAndPools reports whether a VM is in the VMID range and the pools of a tenant, if it has them.
 func inRangeAndPools(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	if t.VMIDRange == nil && len(t.Pools) == 0 {
 		return false
@@ -438,8 +435,8 @@ func anyMayHave(tenants []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	return adoptableBy(tenants, g) || slices.ContainsFunc(tenants, func(o v1alpha1.ProviderTenant) bool { return inRangeAndPools(o, g) })
 }
 
-// MaySee reports whether a VM or template may be cloned, and so may be seen: the tenant's own VMs, and
-// templates that it may use and that are no other tenant's.
+// MaySee reports whether a VM or template may be cloned and therefore seen: the tenant's own VMs, and templates that it may use and that are no other
+// tenant's.
 func (t *Tenant) MaySee(g proxmox.Guest) bool {
 	if t == nil || t.CheckGuest(g) == nil {
 		return true
@@ -450,7 +447,7 @@ func (t *Tenant) MaySee(g proxmox.Guest) bool {
 	return matchesAny(t.Templates, g.Name)
 }
 
-// matchesAny reports whether one of the patterns is that of a name.
+// matchesAny reports whether one of the patterns matches a name.
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, err := path.Match(pattern, name)
@@ -469,7 +466,7 @@ func (t *Tenant) CheckClone(g proxmox.Guest) error {
 	return t.refuse("templates", "a clone of VM %d", g.VMID)
 }
 
-// LimitConfig returns a provider configuration without the defaults that the tenant may not use, and with its VMID range.
+// LimitConfig returns a provider configuration without the defaults that the tenant may not use, and with the tenant's VMID range.
 func (t *Tenant) LimitConfig(c *v1alpha1.ProviderConfigSpec) *v1alpha1.ProviderConfigSpec {
 	if t == nil {
 		return c
@@ -493,7 +490,7 @@ func (t *Tenant) LimitConfig(c *v1alpha1.ProviderConfigSpec) *v1alpha1.ProviderC
 	return c
 }
 
-// join refusals into one error, with what is refused each once.
+// join returns refusals as one error, in which each refused value appears once.
 func join(all []error) error {
 	var first *refusedError
 	var what []string

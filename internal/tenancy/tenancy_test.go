@@ -36,7 +36,7 @@ import (
 
 const uuid = "5a7a5f2c-0000-4000-8000-000000000001"
 
-// tenants of a cluster: two teams, one that is told by its pool alone, and the operators.
+// tenants returns the tenants of a cluster: two teams, one that is selected only by its pool, and the operators.
 func tenants() []v1alpha1.ProviderTenant {
 	return []v1alpha1.ProviderTenant{
 		{
@@ -84,7 +84,7 @@ func TestOf(t *testing.T) {
 		reason  string
 		tenants []v1alpha1.ProviderTenant
 		subject Subject
-		want    string // The name, "free" for one that may do everything, or why there is none.
+		want    string // The name, "free" for one that may do everything, or the reason why there is none.
 	}{
 		"None":         {reason: "Without tenants nothing is confined.", subject: Subject{Namespace: "x"}, want: "free"},
 		"Namespace":    {reason: "A namespace tells the tenant.", tenants: tenants(), subject: Subject{Namespace: "b"}, want: "b"},
@@ -216,7 +216,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestOptionsOfNoVM has no volume be that of a VM which is not known yet.
+// TestOptionsOfNoVM checks that a VM that is not known yet has no volumes.
 func TestOptionsOfNoVM(t *testing.T) {
 	for _, value := range []string{"ceph:data", "ceph:305/vm-205-disk-0.qcow2", "ceph:vm-205-disk-0"} {
 		compare(t, value, tenant(t, "a").CheckOptions(0, map[string]string{"scsi1": value}), "volume of another VM")
@@ -224,7 +224,7 @@ func TestOptionsOfNoVM(t *testing.T) {
 	}
 }
 
-// compare an error with what it is to say.
+// compare compares an error with the expected message.
 func compare(t *testing.T, reason string, err error, want string) {
 	t.Helper()
 	switch {
@@ -254,7 +254,7 @@ func TestWithVNets(t *testing.T) {
 	}
 }
 
-// TestSpec has a namespaced Machine, and one of a claim in the same namespace.
+// TestSpec checks a namespaced Machine, and one of a claim in the same namespace.
 func TestSpec(t *testing.T) {
 	pool := func(kind, name string, namespace *string) *v1alpha1.MachineParameters {
 		return &v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", IPConfig: &v1alpha1.MachineIPConfig{
@@ -362,13 +362,13 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// TestConnectionSecrets has resources of all kinds that tenants may have keep their connection Secrets in some namespace.
+// TestConnectionSecrets checks the namespaces of the connection Secrets of all kinds that tenants may have.
 func TestConnectionSecrets(t *testing.T) {
 	all := tenants()
 	all[4].ConnectionSecretNamespaces = []string{"kept"}
 	cases := map[string]struct {
 		reason, namespace string
-		selected          bool // The resource is told by its labels.
+		selected          bool // The resource is selected by its labels.
 		want              string
 	}{
 		"Claim":    {reason: "The namespace of the claim.", namespace: "e"},
@@ -405,7 +405,7 @@ func TestConnectionSecrets(t *testing.T) {
 	compare(t, "A namespaced one has it in its own namespace.", of.CheckSpec(m), "")
 }
 
-// TestAll has what a Machine asks for and what its VM is like refused together.
+// TestAll checks that the spec of a Machine and its VM are refused together.
 func TestAll(t *testing.T) {
 	cases := map[string]struct {
 		reason, of string
@@ -504,7 +504,7 @@ func TestSees(t *testing.T) {
 	}
 }
 
-// TestWithin says which tenant's rule it is by which nothing is found.
+// TestWithin checks that the message names the tenant whose rule finds nothing.
 func TestWithin(t *testing.T) {
 	if got := AmongAllowed(tenant(t, "a"), "templates"); got != ` among what tenant "a" may have (templates)` {
 		t.Errorf("want the tenant and the rule, got %q", got)
@@ -516,7 +516,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// inCluster are the VMs of a cluster. VM 207 was taken out of its pool a moment ago.
+// inCluster returns the VMs of a cluster. VM 207 was taken out of its pool a moment ago.
 func inCluster(vmid int, fresh bool) (proxmox.Guest, error) {
 	all := map[int]proxmox.Guest{
 		205: {VMID: 205, Pool: "a"}, 206: {VMID: 206, Pool: "a"}, 305: {VMID: 305, Pool: "b"}, 405: {VMID: 405, Pool: "c"}, 406: {VMID: 406, Pool: "c"},
@@ -554,7 +554,7 @@ func TestGuard(t *testing.T) {
 		form         form
 		resources    []string
 		recorded     int
-		holder       int    // The VM that has the disk of a Volume, as is recorded.
+		holder       int    // The VM that has the disk of a Volume, according to the record.
 		backup       string // The VMID of the backup that is the resource's.
 		archive      string // The backup that is proven to be of a VM of the tenant.
 		deleted      bool
@@ -675,7 +675,7 @@ func TestGuard(t *testing.T) {
 		},
 		"JoinPool":   {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205", "allow-move": "1"}},
 		"JoinHanded": {of: "e", method: "PUT", path: "/pools", form: form{"poolid": "e", "vms": "606", "allow-move": "1"}},
-		"JoinOutside": { // It would be of no tenant there.
+		"JoinOutside": { // It would be in no tenant's pool there.
 			of: "e", method: "PUT", path: "/pools", form: form{"poolid": "e", "vms": "706", "allow-move": "1"}, want: "VMID 706 is not within 600 and 699",
 		},
 		"JoinTheirs": {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "b", "vms": "205"}, want: "pool b"},
@@ -873,8 +873,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardReadsAnew has the VMs listed again before something is removed from one that is not where the tenant's are, which another tenant may have got, and
-// for no other deletion.
+// TestGuardReadsAnew checks that the VMs are listed again before something is removed from a VM outside of the tenant's range and pools, which another
+// tenant may have got, and for no other deletion.
 func TestGuardReadsAnew(t *testing.T) {
 	const vm = "/nodes/{node}/qemu/{vmid}"
 	cases := map[string]struct {
@@ -922,7 +922,7 @@ func TestGuardReadsAnew(t *testing.T) {
 	}
 }
 
-// TestTells names one's own VMs with their nodes, and of others the nodes that one may use.
+// TestTells checks that messages name a tenant's own VMs with their nodes, and of others only the nodes that it may use.
 func TestTells(t *testing.T) {
 	a := v1alpha1.ProviderTenant{Name: "a", Namespaces: []string{"a"}, Pools: []string{"a"}, Nodes: []string{"pve1"}}
 	of := func(namespace string) func(proxmox.Guest) (vm, node bool) {
@@ -953,7 +953,7 @@ func TestTells(t *testing.T) {
 	}
 }
 
-// What a tenant decides by are its own rules, those of the others, and of which resource it is.
+// TestCompared checks that the decisions of a tenant depend on its own rules, those of the others, and the resource.
 func TestCompared(t *testing.T) {
 	of := func(change func([]v1alpha1.ProviderTenant), s Subject) []any {
 		all := tenants()

@@ -27,24 +27,23 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// forgetAfter is how long the end of a task is waited for.
+// forgetAfter limits the wait for the end of a task.
 const forgetAfter = 24 * time.Hour
 
-// A Task of Proxmox VE that has ended.
+// A Task is a task of Proxmox VE that has ended.
 type Task struct {
 	// UPID, Node, Type and ID of the task.
 	UPID, Node, Type, ID string
 
-	// Start and End of the task. Where they are not known, they are when it was seen to start and to end.
+	// Start and End of the task. If they are not known, they are the times at which its start and end were observed.
 	Start, End time.Time
 
-	// Failure is why the task failed; empty if it did not.
+	// Failure is the reason why the task failed; empty if it did not.
 	Failure string
 }
 
-// Tasks are those that were started in recorded spans. The end of a task is seen long after
-// the reconcile that started it, so its span is made then, within that of the reconcile. Its
-// zero value is ready for use.
+// Tasks has the tasks that were started in recorded spans. The end of a task is observed long after the reconcile that started it, so its span is
+// created then, as a child of the reconcile's span. The zero value is ready for use.
 type Tasks struct {
 	mu      sync.Mutex
 	started map[string]startedTask
@@ -55,7 +54,7 @@ type startedTask struct {
 	at time.Time
 }
 
-// Started notes that a task was started in the span of the context, if that is recorded.
+// Started records that a task was started in the span of the context, if that span is recorded.
 func (t *Tasks) Started(ctx context.Context, upid string, now time.Time) {
 	in := trace.SpanFromContext(ctx)
 	if !in.SpanContext().IsSampled() {
@@ -70,7 +69,7 @@ func (t *Tasks) Started(ctx context.Context, upid string, now time.Time) {
 	t.started[upid] = startedTask{in: in, at: now}
 }
 
-// Ended makes the span of a task, if it was started in a recorded one.
+// Ended creates the span of a task, if it was started in a recorded one.
 func (t *Tasks) Ended(task Task) {
 	t.mu.Lock()
 	s, ok := t.started[task.UPID]

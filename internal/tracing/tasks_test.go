@@ -67,7 +67,7 @@ func TestTasks(t *testing.T) {
 			reconcile.End()
 			exporter.Reset()
 			tasks.Ended(tc.ended)
-			tasks.Ended(tc.ended) // An end that is told twice is one.
+			tasks.Ended(tc.ended) // An end that is reported twice counts once.
 			var got []string
 			for _, s := range exporter.GetSpans() {
 				got = append(got, s.Name)

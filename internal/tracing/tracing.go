@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package tracing makes spans of reconciles, of the calls of Proxmox VE in them, and of the
-// tasks that these start. It keeps no state of its own: a span is recorded if the context
-// has one that is.
+// Package tracing creates spans of reconciles, of their calls to Proxmox VE, and of the tasks that these start. It keeps no state: a span is recorded
+// if the span of the context is.
 package tracing
 
 import (
@@ -33,12 +32,11 @@ import (
 // Scope is the name of the instrumentation.
 const Scope = "github.com/vitistack/provider-proxmox"
 
-// service is what the spans are of, unless OTEL_SERVICE_NAME says otherwise.
+// service is the service of the spans, unless OTEL_SERVICE_NAME is set.
 const service = "provider-proxmox"
 
-// New returns a provider of tracers that sends spans by OTLP over HTTP. Where to, with which
-// headers and how many of them is said by the variables OTEL_* of OpenTelemetry. What cannot be sent is
-// dropped. Shut it down at the end.
+// New returns a provider of tracers that sends spans by OTLP over HTTP. The variables OTEL_* of OpenTelemetry set the target, the headers and the
+// sampling. Spans that cannot be sent are dropped. The caller must shut it down at the end.
 func New(ctx context.Context, version string) (*sdktrace.TracerProvider, error) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
@@ -53,7 +51,7 @@ func New(ctx context.Context, version string) (*sdktrace.TracerProvider, error) 
 	return sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(r)), nil
 }
 
-// Child begins a span within that of the context. Nothing is recorded if that is not.
+// Child begins a span within that of the context. Nothing is recorded if the parent is not.
 func Child(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	return trace.SpanFromContext(ctx).TracerProvider().Tracer(Scope).Start(ctx, name, options...) //nolint:spancheck // The caller ends it.
 }

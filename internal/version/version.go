@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package version knows the version of the running program.
+// Package version provides the version of the running program.
 package version
 
 import "runtime/debug"
@@ -26,8 +26,7 @@ var version string
 // unknown is the version of a program that was built without one.
 const unknown = "v0.0.0-dev"
 
-// String returns the version: the linker's, or else the module's, or else one that
-// says development, with the commit if it is known.
+// String returns the version that the linker has set, otherwise that of the module, otherwise a development version with the commit if it is known.
 func String() string {
 	if version != "" {
 		return version

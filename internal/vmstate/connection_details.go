@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// ConnectionDetails returns what a client of the VM needs to reach it.
+// ConnectionDetails returns the details that a client needs to reach the VM.
 func (v *VM) ConnectionDetails(o *v1alpha1.MachineObservation, endpoints []string) managed.ConnectionDetails {
 	d := managed.ConnectionDetails{
 		"vmid": []byte(strconv.Itoa(v.VMID)),
@@ -48,7 +48,7 @@ func (v *VM) ConnectionDetails(o *v1alpha1.MachineObservation, endpoints []strin
 	return d
 }
 
-// port returns the port of remote access, by what the guest is: SSH, or RDP for Windows.
+// port returns the port for remote access to the guest: that of SSH, or of RDP for Windows.
 func (v *VM) port() string {
 	if strings.HasPrefix(v.Config["ostype"], "w") {
 		return "3389"

@@ -21,8 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// retainedDevices returns the devices of a VM that are no longer managed since their entries
-// have left their lists.
+// retainedDevices returns the devices of a VM that are no longer managed since their entries were removed from the lists.
 func retainedDevices(d qemu.Devices) []v1alpha1.MachineRetainedDevice {
 	var all []v1alpha1.MachineRetainedDevice
 	for _, r := range d.Retained() {

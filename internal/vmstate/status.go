@@ -35,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// Observe writes what is seen of a VM into the observation.
+// Observe writes the state of a VM into the observation.
 func (v *VM) Observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Time) {
 	before := *o
 	seen := v1alpha1.MachineObservation{
@@ -85,10 +85,10 @@ func (v *VM) Observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 	*o = seen
 }
 
-// jitter is how far apart two looks may see the start of one VM.
+// jitter is how much two observations of the same start may differ.
 const jitter = 10 * time.Second
 
-// startedAt returns when the VM was started: as before, if that is about the same.
+// startedAt returns when the VM was started. It returns the former time if that is about the same.
 func startedAt(before *metav1.Time, at time.Time) *metav1.Time {
 	if before != nil && at.Sub(before.Time).Abs() <= jitter {
 		return before
@@ -96,15 +96,15 @@ func startedAt(before *metav1.Time, at time.Time) *metav1.Time {
 	return &metav1.Time{Time: at.Truncate(time.Second)}
 }
 
-// uptimeSlack is by how many seconds an uptime that is shown may be off: by half of it, but by 10 minutes in any case and by an hour at most; by a
-// tenth if that is more.
+// uptimeSlack returns by how many seconds a shown uptime may be off: by half of it, but at least by 10 minutes and at most by an hour, or by a tenth if
+// that is more.
 func uptimeSlack(shown int64) int64 {
 	const least, most = 600, 3600
 	return max(least, min(shown/2, most), shown/10)
 }
 
-// uptime returns the uptime as before if nothing else has changed and it is off by little: an
-// unchanged VM is not written to the API server at each look.
+// uptime returns the former uptime if nothing else has changed and it is off by little, so that an unchanged VM is not written to the API server at
+// each observation.
 func uptime(before *int64, seconds int64, same bool) *int64 {
 	if same && before != nil && seconds >= *before && seconds-*before < uptimeSlack(*before) {
 		return before
@@ -112,10 +112,10 @@ func uptime(before *int64, seconds int64, same bool) *int64 {
 	return &seconds
 }
 
-// evaluatedWithin is within what time all that a status shows is evaluated again, although there is no sign of a change.
+// evaluatedWithin is the time after which the whole status is evaluated again, even if there is no sign of a change.
 const evaluatedWithin = 10 * time.Minute
 
-// StatusLasts returns how long the observation stays as it is while nothing changes but the time.
+// StatusLasts returns how long the observation stays valid while only time passes.
 func (v *VM) StatusLasts(o *v1alpha1.MachineObservation) time.Duration {
 	if !v.On() || o.UptimeSeconds == nil {
 		return evaluatedWithin
@@ -124,8 +124,7 @@ func (v *VM) StatusLasts(o *v1alpha1.MachineObservation) time.Duration {
 	return min(evaluatedWithin, until-v.Status.Uptime)
 }
 
-// usage returns the usage as before if nothing else has changed: it changes all the time, and the status is not
-// written for that alone.
+// usage returns the former usage if nothing else has changed: usage changes all the time, and the status is not written only for that.
 func (v *VM) usage(before *v1alpha1.MachineUsageObservation, same bool) *v1alpha1.MachineUsageObservation {
 	u := v.Usage
 	if same || u == nil {
@@ -137,14 +136,14 @@ func (v *VM) usage(before *v1alpha1.MachineUsageObservation, same bool) *v1alpha
 	}
 }
 
-// lasting is what is observed of the VM and does not change by itself. It leaves out what a plan and its acts add to the observation.
+// lasting returns the parts of an observation that do not change by themselves. It leaves out what a plan and its actions add to the observation.
 func lasting(o v1alpha1.MachineObservation) v1alpha1.MachineObservation {
 	o.UptimeSeconds, o.Usage, o.Difference = nil, nil, nil
 	o.PendingDisks, o.Rollback, o.RestoreInPlace, o.Recreation = nil, nil, nil, nil
 	return o
 }
 
-// Phase returns how far the VM is.
+// Phase returns the phase of the VM.
 func (v *VM) Phase() v1alpha1.MachinePhase {
 	switch {
 	case v.Lock() == "create", v.Lock() == "clone", v.IdentityPending:
@@ -198,8 +197,7 @@ func (v *VM) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
 	return out
 }
 
-// visibleConfig returns the configuration that is in force, without what is long or may be
-// secret. It is nil unless it is to be shown.
+// visibleConfig returns the configuration in force, without what is long or may be secret. It is nil unless it should be shown.
 func (v *VM) visibleConfig() map[string]string {
 	if !v.ShowConfig {
 		return nil
@@ -211,7 +209,7 @@ func (v *VM) visibleConfig() map[string]string {
 	return config
 }
 
-// Networks returns the network cards that are plugged in, with what the guest has behind them.
+// Networks returns the network cards that are plugged in, with the guest's interfaces and addresses on them.
 func (v *VM) Networks(d qemu.Devices) []v1alpha1.MachineNetworkObservation {
 	devices := v.Active.NICs()
 	if len(devices) == 0 {
@@ -236,8 +234,8 @@ func (v *VM) Networks(d qemu.Devices) []v1alpha1.MachineNetworkObservation {
 	return out
 }
 
-// guestSide returns the guest's interface of a MAC address, and all addresses behind that:
-// bridges, bonds and VLANs of a guest have the MAC address of what they are made of.
+// guestSide returns the guest's interface with a MAC address, and all addresses on that MAC address: bridges, bonds and VLANs of a guest have the MAC
+// address of their ports.
 func guestSide(all []proxmox.Interface, mac string) (name string, ips []string) {
 	var found []netip.Addr
 	for _, i := range all {
@@ -265,12 +263,12 @@ func (v *VM) pendingChanges() []v1alpha1.MachinePendingChange {
 	return out
 }
 
-// secretOptions have values that are secret, or may be.
+// secretOptions have values that are or may be secret.
 //
 //nolint:gochecknoglobals // A constant.
 var secretOptions = []string{"args", "cipassword", "sshkeys"}
 
-// Masked hides the values that are secret, and the :0 of a new disk that has no size, or gets it from what fills it.
+// Masked hides secret values, and the :0 of a new disk that has no size or gets it from its source.
 func Masked(option, value string) string {
 	if slices.Contains(secretOptions, option) && value != "" {
 		return "**********"
@@ -286,9 +284,8 @@ func Masked(option, value string) string {
 	return strings.TrimSpace(storage + " (no size)")
 }
 
-// addresses returns the addresses of the guest: those of the VM's networks before those that the guest has
-// made up for itself, as for containers, and IPv4 first. Those known before are kept
-// while an agent that is to be there does not answer.
+// addresses returns the addresses of the guest. Those in the VM's networks come before those that the guest has created for itself, such as for
+// containers, and IPv4 comes first. The former addresses are kept while an expected agent does not answer.
 func addresses(interfaces []proxmox.Interface, macs, before []string, agent bool) []string {
 	if !agent {
 		return nil
@@ -315,7 +312,7 @@ func reverse(m map[string]string) map[string]string {
 	return out
 }
 
-// Int32Pointer returns a VMID as observations have it.
+// Int32Pointer returns a VMID in the type of observations.
 func Int32Pointer(i int) *int32 {
 	n := int32(i) //nolint:gosec // VMIDs end at 999999999.
 	return &n

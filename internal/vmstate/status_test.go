@@ -87,7 +87,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// A guest with more interfaces than its VM has network devices.
+// TestGuestSide checks a guest with more interfaces than its VM has network devices.
 func TestGuestSide(t *testing.T) {
 	v := &VM{
 		State: qemu.State{Active: qemu.Config{
@@ -144,7 +144,7 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-// TestMasked has neither secrets shown nor the size of zero that a disk has until it is filled.
+// TestMasked checks that neither secrets are shown nor the size of zero that a disk has until it is filled.
 func TestMasked(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, option, value, want string }{
@@ -190,7 +190,7 @@ func TestPowerStateOf(t *testing.T) {
 	}
 }
 
-// web is a running VM with an agent.
+// web returns a running VM with an agent.
 func web() *VM {
 	v := &VM{
 		Ref:    proxmox.Ref{Node: "pve1", VMID: 100},

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package vmstate knows a VM as it is seen: what Proxmox VE and its guest tell of it, and how the status and the connection Secret of
-// its Machine show that. It calls nobody.
+// Package vmstate represents the observed state of a VM: what Proxmox VE and its guest report, and how the status and the connection Secret of its
+// Machine show that. It makes no calls.
 package vmstate
 
 import (
@@ -30,48 +30,48 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A VM is a virtual machine as it is seen.
+// A VM is the observed state of a virtual machine.
 type VM struct {
 	proxmox.Ref
 
 	// State of the options.
 	qemu.State
 
-	// HA is what HA was told of the VM, if that was asked for.
+	// HA has the settings of the VM in HA, if they were read.
 	HA proxmox.HASettings
 
-	// AgentUnavailable is why the guest agent cannot be asked.
+	// AgentUnavailable is the reason why the guest agent cannot be asked.
 	AgentUnavailable string
 
-	// InHA is true if HA was told of the VM, even if it is to ignore it.
+	// InHA is true if the VM is in HA, even if HA ignores it.
 	InHA bool
 
-	// HAUnavailable is why that cannot be read.
+	// HAUnavailable is the reason why the HA settings cannot be read.
 	HAUnavailable string
 
 	// Pool that the VM is a member of.
 	Pool           string
 	PoolVisibility poolVisibility
 
-	// Values that PVE has told, from which State is sorted out.
+	// Values that PVE has returned, from which State is derived.
 	Values []proxmox.PendingValue
 
 	Status proxmox.Status
 
-	// StatusListed is true if the cluster's list has told the status: it goes by the last report of the node, which is some seconds old.
+	// StatusListed is true if the status is from the cluster's list, which has the last report of the node and is some seconds old.
 	StatusListed bool
 
 	Usage      *Usage
 	Interfaces []proxmox.Interface
 
-	// ShowConfig has the observation show all options in force.
+	// ShowConfig adds all options in force to the observation.
 	ShowConfig bool
 
-	// IdentityPending is true for a clone that has not got its identity yet.
+	// IdentityPending is true for a clone that does not have its identity yet.
 	IdentityPending bool
 }
 
-// A Usage is what a VM that is on uses, as its node reported it last.
+// A Usage is the usage of a running VM, as its node last reported it.
 type Usage struct {
 	Node string
 
@@ -85,26 +85,25 @@ type Usage struct {
 	At time.Time
 }
 
-// lockSuspended is the lock of a VM that is suspended to disk, which its next start lifts.
+// lockSuspended is the lock of a VM that is suspended to disk. The next start removes it.
 const lockSuspended = "suspended"
 
 // Lock returns the lock of PVE on the VM's configuration.
 func (v *VM) Lock() string { return v.Config["lock"] }
 
-// HasUUID reports whether the VM has the UUID that is its identity: a clone gets it
-// when it is configured first.
+// HasUUID reports whether the VM has the UUID of its identity. A clone gets it when it is first configured.
 func (v *VM) HasUUID(id qemu.Identity) bool { return strings.EqualFold(v.Config.UUID(), id.UUID) }
 
 // BeingCreated reports whether the VM is not complete yet.
 func (v *VM) BeingCreated() bool { return v.Config.BeingCreated() }
 
-// Stuck returns what to do about a VM that is locked for its creation for ever.
+// Stuck returns a message about what to do if a VM stays locked for its creation forever.
 func (v *VM) Stuck() string {
 	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its creation was interrupted, "+
 		"and its remains are removed on the node by \"qm unlock %d && qm destroy %d\"", v.VMID, v.Node, v.Lock(), v.VMID, v.VMID)
 }
 
-// Locked returns that a VM is locked, and what lifts the lock.
+// Locked returns a message that a VM is locked, and what removes the lock.
 func Locked(vmid int, lock string) string {
 	if lock == lockSuspended {
 		return fmt.Sprintf("VM %d is locked (%s): start it, which lifts the lock", vmid, lock)
@@ -116,8 +115,7 @@ func Locked(vmid int, lock string) string {
 // Template reports whether the VM is a template.
 func (v *VM) Template() bool { return v.Config.Template() }
 
-// On reports whether the VM is on. One that is off, or that its guest has shut down meanwhile,
-// has a process too while PVE backs it up.
+// On reports whether the VM is on. A VM that is off, or was shut down by its guest meanwhile, also has a process while PVE backs it up.
 func (v *VM) On() bool {
 	backedUpOff := v.Lock() == "backup" && (v.Status.QMPStatus == QMPPrelaunch || v.Status.QMPStatus == qmpShutdown)
 	return v.Status.Running() && !backedUpOff
@@ -126,12 +124,12 @@ func (v *VM) On() bool {
 // AgentOn reports whether the guest agent is turned on.
 func (v *VM) AgentOn() bool { return v.Active.Agent() }
 
-// Read reads what PVE says of a VM's options.
+// Read evaluates the values of a VM's options in PVE.
 func (v *VM) Read(values []proxmox.PendingValue) {
 	v.Values, v.State = values, qemu.Read(values)
 }
 
-// HasImage reports whether a NoCloud image that a provider has made is in a drive of the VM.
+// HasImage reports whether a drive of the VM has a NoCloud image that a provider has created.
 func (v *VM) HasImage() bool {
 	for _, value := range v.Config {
 		volume, _, _ := strings.Cut(value, ",")
@@ -142,17 +140,17 @@ func (v *VM) HasImage() bool {
 	return false
 }
 
-// MediumBeingRemoved reports whether a medium is in a drive whose removal is pending.
+// MediumBeingRemoved reports whether a medium is in a drive that is pending removal.
 func (v *VM) MediumBeingRemoved(medium string) bool {
 	return v.Config.Uses(medium) == "" && slices.ContainsFunc(v.Active.CDROMs(), func(device string) bool {
 		return v.Active.Volume(device) == medium
 	})
 }
 
-// A poolVisibility is what can be seen of the pool that the VM is to be in.
+// A poolVisibility is what can be read of the desired pool of the VM.
 type poolVisibility int
 
-// What can be seen of a pool.
+// The visibilities of a pool.
 const (
 	PoolKnown poolVisibility = iota
 	PoolHidden
@@ -177,10 +175,10 @@ func (v *VM) macs(counts func(proxmox.NIC) bool) []string {
 	return all
 }
 
-// ListedName returns the name that a list has. PVE makes one up where there is none.
+// ListedName returns the name of the VM in a list. PVE generates one if the VM has none.
 func (v *VM) ListedName() string { return cmp.Or(v.Config["name"], fmt.Sprintf("VM %d", v.VMID)) }
 
-// SizesMatch reports whether the VM has the sizes that a list has.
+// SizesMatch reports whether the VM has the sizes in a list.
 func (v *VM) SizesMatch(g proxmox.Guest) bool {
 	cpus, memory, disk := false, false, g.MaxDisk == 0
 	for _, config := range []qemu.Config{v.Active, v.Config} {
@@ -196,22 +194,21 @@ func (v *VM) SizesMatch(g proxmox.Guest) bool {
 	return cpus && memory && disk
 }
 
-// The states that HA may be asked for.
+// The states that can be requested from HA.
 const (
 	HAStarted  = "started"
 	HAStopped  = "stopped"
 	HADisabled = "disabled"
 	HAIgnored  = "ignored"
 
-	// haError is no state that anybody asks for.
+	// haError is a state that cannot be requested.
 	haError = "error"
 )
 
-// HAFailed reports whether HA has given the VM up: until somebody has disabled it there,
-// HA takes no request for it.
+// HAFailed reports whether HA has given the VM up. HA accepts no requests for it until an administrator has disabled it there.
 func (v *VM) HAFailed() bool { return v.Status.HAManaged && v.Status.HAState == haError }
 
-// The states of QEMU that matter here.
+// The states of QEMU that are used here.
 const (
 	QMPRunning       = "running"
 	QMPPaused        = "paused"
@@ -231,13 +228,13 @@ func (v *VM) Paused() bool { return v.On() && v.Status.QMPStatus == QMPPaused }
 // Asleep reports whether the guest has suspended itself to RAM.
 func (v *VM) Asleep() bool { return v.On() && v.Status.QMPStatus == qmpAsleep }
 
-// RefusesShutdown reports whether Proxmox VE does not ask the guest to shut down, because it would
-// not react, and stops the VM hard or refuses.
+// RefusesShutdown reports whether Proxmox VE does not ask the guest to shut down, since the guest would not react. Proxmox VE then stops the VM hard or
+// refuses.
 func (v *VM) RefusesShutdown() bool {
 	return v.Paused() || v.Asleep() || v.Status.QMPStatus == QMPPrelaunch
 }
 
-// WaitsFor returns what ends the lock that keeps changes from the VM.
+// WaitsFor returns a message about what ends the lock that prevents changes of the VM.
 func (v *VM) WaitsFor() string {
 	if v.Suspended() {
 		return "changes wait until the VM is resumed"
@@ -245,20 +242,18 @@ func (v *VM) WaitsFor() string {
 	return fmt.Sprintf("changes wait until the VM is no longer locked (%s)", v.Lock())
 }
 
-// Halted reports whether the VM is on and its guest does not run. Under a lock it may pass
-// through states that last for the task only.
+// Halted reports whether the VM is on and its guest does not run. Under a lock, the VM may pass through states that last only for the task.
 func (v *VM) Halted() bool {
 	state := v.Status.QMPStatus
 	return v.On() && (slices.Contains(haltedStates, state) || v.Lock() == "" && state != "" && state != QMPRunning)
 }
 
-// haltedStates are the states of a running QEMU that no task of PVE brings about.
+// haltedStates are the states of a running QEMU that no task of PVE causes.
 //
 //nolint:gochecknoglobals // A constant.
 var haltedStates = []string{QMPPaused, "io-error", QMPInternalError, QMPPanicked}
 
-// MissingBootDisk returns that the VM has disks and none is attached; empty if one is, or if it
-// has none at all.
+// MissingBootDisk returns a message if the VM has disks and none is attached. It is empty if one is, or if the VM has no disks at all.
 func (v *VM) MissingBootDisk() string {
 	unused := v.Config.Unused()
 	if len(v.Config.Disks()) > 0 || len(v.Active.Disks()) > 0 || len(unused) == 0 {

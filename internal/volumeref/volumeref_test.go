@@ -21,12 +21,12 @@ import (
 	"testing"
 )
 
-// TestRename has a disk be renamed often: the first name and the latest ones are known as former ones, and the present one is none of them.
+// TestRename renames a disk often, and checks that the first name and the latest ones are kept as former names, without the present one.
 func TestRename(t *testing.T) {
 	name := func(i int) string { return fmt.Sprintf("lvm:vm-%d-disk-0", i) }
 	r := &Record{}
 	for i := range 3 * mostFormer {
-		for range 2 { // The same name again is none that it had before.
+		for range 2 { // The same name again is not a former name.
 			r.Rename(name(i))
 		}
 		r.Rename(name(0))

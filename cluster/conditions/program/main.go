@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command program serves the function of conditions, as Crossplane runs it.
+// Command program serves the function of package conditions, in the way that Crossplane runs functions.
 package main
 
 import (

@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// parse returns an object that is written in YAML.
+// parse returns an object from YAML.
 func parse(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	obj := &unstructured.Unstructured{}
@@ -40,7 +40,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// set sets a field of an object that the API server has.
+// set sets a field of an object in the API server.
 func (w *world) set(obj *unstructured.Unstructured, value any, path ...string) error {
 	w.t.Helper()
 	next := obj.DeepCopy()
@@ -56,7 +56,7 @@ func (w *world) set(obj *unstructured.Unstructured, value any, path ...string) e
 	return nil
 }
 
-// machine is what a composite resource's Machine asks for, or nil.
+// machine returns the parameters of a composite resource's Machine, or nil.
 func (w *world) machine(xr *unstructured.Unstructured) map[string]any {
 	obj := w.made[string(xr.GetUID())]["machine"]
 	if obj == nil {
@@ -66,18 +66,18 @@ func (w *world) machine(xr *unstructured.Unstructured) map[string]any {
 	return spec
 }
 
-// proxmoxVM is one with a name, memory and a disk.
+// proxmoxVM returns a ProxmoxVM with a name, memory and a disk.
 func proxmoxVM(name, memory, disk string) string {
 	return fmt.Sprintf("{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProxmoxVM, metadata: {name: refused}, spec: {providerConfigRef: {name: x}, "+
 		"forProvider: {node: a, name: %q, cpu: 1, memory: %s, disk: %s, image: a, site: a}}}", stdcmp.Or(name, "vm"), memory, disk)
 }
 
-// ofImage is a ProxmoxVM that is made from an image.
+// ofImage returns a ProxmoxVM that is created from an image.
 func ofImage(image string) string {
 	return strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "image: a", "image: "+image, 1)
 }
 
-// nine are as many items of a list, which have their number.
+// nine returns nine items of a list, with their numbers.
 func nine(item string) string {
 	items := make([]string, 9)
 	for n := range items {
@@ -86,13 +86,13 @@ func nine(item string) string {
 	return strings.Join(items, ", ")
 }
 
-// virtrigaud is a VirtualMachine with an interface of static addresses.
+// virtrigaud returns a VirtualMachine with an interface with static addresses.
 func virtrigaud(static string) string {
 	return "{apiVersion: infra.virtrigaud.io/v1beta1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, spec: " +
 		"{providerRef: {name: x}, classRef: {name: x}, imageRef: {name: x}, networks: [{name: lan, staticIP: " + static + "}]}}"
 }
 
-// ofEndpoint are the kinds that have the endpoint of a Proxmox VE.
+// ofEndpoint returns resources of the kinds that have the endpoint of a Proxmox VE.
 func ofEndpoint(endpoint string) map[string]string {
 	return map[string]string{
 		"ProxmoxCluster": "{apiVersion: vitistack.io/v1alpha1, kind: ProxmoxCluster, metadata: {name: endpoint}, spec: " +
@@ -103,7 +103,7 @@ func ofEndpoint(endpoint string) map[string]string {
 	}
 }
 
-// TestPorts sees that the definitions refuse the ports that the ProviderConfig would refuse, and no others.
+// TestPorts checks that the definitions refuse exactly the ports that the ProviderConfig would refuse.
 func TestPorts(t *testing.T) {
 	cases := map[string]struct {
 		reason, endpoint string
@@ -130,7 +130,7 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestGateways sees that a VirtualMachine takes the gateways that its Machine takes, and what becomes of them.
+// TestGateways checks that a VirtualMachine accepts the gateways that its Machine accepts, and passes them on.
 func TestGateways(t *testing.T) {
 	cases := map[string]struct {
 		reason, static string
@@ -175,7 +175,7 @@ func TestGateways(t *testing.T) {
 	}
 }
 
-// virtualMachine is one of the platform.
+// virtualMachine returns a VirtualMachine of the platform.
 func virtualMachine(spec string) string {
 	return "{apiVersion: platform.vitistack.io/v1alpha1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, spec: " + spec + "}"
 }
@@ -313,7 +313,7 @@ func TestRefusedAtAdmission(t *testing.T) {
 	}
 }
 
-// TestRequiredFields sees that a ProxmoxVM is refused without a field that the reference requires.
+// TestRequiredFields checks that a ProxmoxVM is refused without a field that the reference requires.
 func TestRequiredFields(t *testing.T) {
 	for field, path := range map[string][]string{
 		"node": {"spec", "forProvider", "node"}, "name": {"spec", "forProvider", "name"}, "memory": {"spec", "forProvider", "memory"},
@@ -372,7 +372,7 @@ func TestRefusedChanges(t *testing.T) {
 	}
 }
 
-// TestImagesOfProxmoxVM sees what the three forms of an image, and numbers with and without units, become.
+// TestImagesOfProxmoxVM checks the results of the three forms of an image, and of numbers with and without units.
 func TestImagesOfProxmoxVM(t *testing.T) {
 	disk := func(size string) []any {
 		return []any{map[string]any{"name": "system", "size": size, "storage": "local-lvm"}}
@@ -474,7 +474,7 @@ func TestImagesOfProxmoxVM(t *testing.T) {
 	}
 }
 
-// TestNamesOfProxmoxVM sees what Proxmox VE gets for names that it does not take, and that the name is kept.
+// TestNamesOfProxmoxVM checks what Proxmox VE gets for names that it does not accept, and that the name is kept.
 func TestNamesOfProxmoxVM(t *testing.T) {
 	cases := map[string]struct {
 		reason, name, want string
@@ -519,7 +519,7 @@ func TestNamesOfProxmoxVM(t *testing.T) {
 	}
 }
 
-// TestSites sees that a ProviderConfig is ready with as many sites as it has, and that a site keeps its place.
+// TestSites checks that a ProviderConfig is ready with as many sites as it has, and that a site keeps its place.
 func TestSites(t *testing.T) {
 	w := newWorld(t)
 	xr := load(t, "migration/sankofa/providerconfig.yaml")[0]
@@ -549,7 +549,7 @@ func TestSites(t *testing.T) {
 	}
 }
 
-// TestClassesAndImages sees that a VirtualMachine waits for what it names, follows its class, and stays what it was made from.
+// TestClassesAndImages checks that a VirtualMachine waits for the objects that it names, follows its class, and keeps its source.
 func TestClassesAndImages(t *testing.T) {
 	w := newWorld(t)
 	vm := load(t, "migration/virtrigaud/web-server.yaml")[0]
@@ -593,7 +593,7 @@ func (w *world) want(vm *unstructured.Unstructured, reason, memory, template str
 	}
 }
 
-// TestClaimsAreTheSame sees that claims have the fields of VirtualMachines, and become the same.
+// TestClaimsAreTheSame checks that claims have the fields of VirtualMachines, and result in the same.
 func TestClaimsAreTheSame(t *testing.T) {
 	part := func(file string, path ...string) any {
 		obj := load(t, file)[0]
@@ -619,7 +619,7 @@ func TestClaimsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestPolicies sees that a VirtualMachine waits for the VMPlacementPolicy that it names.
+// TestPolicies checks that a VirtualMachine waits for the VMPlacementPolicy that it names.
 func TestPolicies(t *testing.T) {
 	w := newWorld(t)
 	for _, obj := range load(t, "migration/virtrigaud/class-standard.yaml", "testdata/any-image.yaml") {
@@ -645,7 +645,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestErrorCategories sees what ProxmoxVMs call that which their Machines say.
+// TestErrorCategories checks the error categories of ProxmoxVMs for the conditions of their Machines.
 func TestErrorCategories(t *testing.T) {
 	cases := map[string]struct {
 		reason, kind, status, because, message, category, want string

@@ -38,7 +38,7 @@ var (
 	uids   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)    //nolint:gochecknoglobals // A constant.
 )
 
-// TestExamples composes each example until it is ready, and compares what the function made with what is written down.
+// TestExamples composes each example until it is ready, and compares the result with a file.
 func TestExamples(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -148,11 +148,11 @@ func load(t *testing.T, files ...string) []*unstructured.Unstructured {
 	return out
 }
 
-// tree is what a composite resource is composed of, down to what is no composite resource, with its status.
+// tree returns the resources that a composite resource is composed of, down to those that are not composite resources, with its status.
 func (w *world) tree(xr *unstructured.Unstructured) map[string]any {
 	out := map[string]any{}
 	for name, obj := range w.made[string(xr.GetUID())] {
-		// Names that hold the UID are replaced, so that they are the same in every run.
+		// Names that contain the UID are replaced, so that they are the same in every run.
 		part := asAsked(obj)
 		delete(part, "status")
 		if spec, ok := part["spec"].(map[string]any); ok {
@@ -176,7 +176,7 @@ func (w *world) tree(xr *unstructured.Unstructured) map[string]any {
 	return map[string]any{"resources": out, "status": shown}
 }
 
-// withoutTimes are conditions without what differs from run to run.
+// withoutTimes returns conditions without the parts that differ from run to run.
 func withoutTimes(conditions []any) []any {
 	var out []any
 	for _, c := range conditions {
@@ -187,7 +187,7 @@ func withoutTimes(conditions []any) []any {
 	return out
 }
 
-// compare compares with the file of testdata.
+// compare compares a result with the file in testdata.
 func (w *world) compare(name string, got map[string]any) {
 	w.t.Helper()
 	raw, err := yaml.Marshal(got)
@@ -210,7 +210,7 @@ func (w *world) compare(name string, got map[string]any) {
 	}
 }
 
-// TestAccepted asks the API server whether it would take the definitions and Compositions, by Crossplane's own definitions.
+// TestAccepted checks that the API server accepts the definitions and Compositions, by Crossplane's own definitions.
 func TestAccepted(t *testing.T) {
 	objs, err := below("apis")
 	if err != nil {

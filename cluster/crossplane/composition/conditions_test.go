@@ -26,7 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// conditionOf is a condition of a composite resource in short: its status, reason and message.
+// conditionOf returns a condition of a composite resource in short form: its status, reason and message.
 func conditionOf(xr *unstructured.Unstructured, kind string) string {
 	conditions, _, _ := unstructured.NestedSlice(xr.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -41,7 +41,7 @@ func conditionOf(xr *unstructured.Unstructured, kind string) string {
 	return ""
 }
 
-// A report is what a Machine reports, and what its composite resource then has.
+// A report has what a Machine reports, and the expected state of its composite resource.
 type report struct {
 	reason string
 	// machine are the conditions of the Machine: TYPE STATUS REASON, and a message.
@@ -49,7 +49,7 @@ type report struct {
 	want    map[string]string
 }
 
-// reports follow each other.
+// reports returns successive reports.
 func reports() []report {
 	const missing = `Unknown NotReported the resource "machine" does not report it`
 	return []report{
@@ -98,10 +98,10 @@ func reports() []report {
 	}
 }
 
-// TestConditions sees that each kind that stands for a Machine has the Machine's conditions as its own, as they are at any time.
+// TestConditions checks that each kind that stands for a Machine always has the Machine's current conditions.
 func TestConditions(t *testing.T) {
 	cases := map[string]struct {
-		// before are files of what the composite resource waits for.
+		// before has files with objects that the composite resource waits for.
 		before []string
 		file   string
 	}{
@@ -146,7 +146,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// machineWith has the world see conditions of Machines, each as TYPE STATUS REASON and a message.
+// machineWith returns a function that sets conditions of Machines, each as TYPE STATUS REASON and a message.
 func machineWith(conditions []string) func(*unstructured.Unstructured) {
 	return func(obj *unstructured.Unstructured) {
 		if obj.GetKind() != "Machine" {
@@ -168,7 +168,7 @@ func machineWith(conditions []string) func(*unstructured.Unstructured) {
 	}
 }
 
-// checkClaims sees that the conditions are for the claim too, where there are claims.
+// checkClaims checks that the conditions are also for the claim, if there are claims.
 func (w *world) checkClaims(xr *unstructured.Unstructured) {
 	w.t.Helper()
 	got, _, _ := unstructured.NestedStringSlice(xr.Object, "status", "claimConditionTypes")

@@ -31,10 +31,10 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
-// dnsExample is the folder of the example for external-dns, beside that of the Configuration.
+// dnsExample is the folder of the example for external-dns, next to that of the Configuration.
 const dnsExample = "../external-dns"
 
-// installExternalDNS gives the API server the definition of external-dns.
+// installExternalDNS installs the definition of external-dns in the API server.
 func installExternalDNS(ctx context.Context, cfg *rest.Config) error {
 	dir, err := externaldns.Definitions(ctx, checkout)
 	if err != nil {
@@ -44,7 +44,7 @@ func installExternalDNS(ctx context.Context, cfg *rest.Config) error {
 	return err
 }
 
-// TestExternalDNS composes the example: external-dns makes the record of the Machine's address from the DNSEndpoint.
+// TestExternalDNS composes the example: external-dns creates the record of the Machine's address from the DNSEndpoint.
 func TestExternalDNS(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
@@ -87,7 +87,7 @@ func TestExternalDNS(t *testing.T) {
 	}
 }
 
-// records of the world's namespace that external-dns makes.
+// records returns the records that external-dns creates for the world's namespace.
 func (w *world) records() []string {
 	w.t.Helper()
 	spec, records, err := externaldns.Spec(w.t.Context(), checkout, kubeconfig, w.namespace)

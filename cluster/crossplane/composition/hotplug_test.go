@@ -24,13 +24,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// vmClass is a VMClass of VirtRigaud.
+// vmClass returns a VMClass of VirtRigaud.
 func vmClass(name, spec string) string {
 	return "{apiVersion: infra.virtrigaud.io/v1beta1, kind: VMClass, metadata: {name: " + name + "}, spec: {" + spec + "}}"
 }
 
-// TestHotPlugOfVirtualMachine sees what a Machine is asked for while the VMClass of its VirtualMachine, or which one that is, changes: with
-// performanceProfile, only what changes while the VM runs. A disk grows beside that.
+// TestHotPlugOfVirtualMachine checks the parameters of a Machine while the VMClass of its VirtualMachine, or the choice of it, changes: with
+// performanceProfile, only what can change while the VM runs. A disk grows in addition.
 func TestHotPlugOfVirtualMachine(t *testing.T) {
 	w := newWorld(t)
 	w.makes(vmClass("plain", "cpus: 2, memory: 4Gi"))
@@ -118,7 +118,7 @@ func TestHotPlugOfVirtualMachine(t *testing.T) {
 	}
 }
 
-// TestHotPlugOfClass sees what a VMClass whose CPUs and memory can be plugged in may say.
+// TestHotPlugOfClass checks the possible values of a VMClass whose CPUs and memory can be hot-plugged.
 func TestHotPlugOfClass(t *testing.T) {
 	memory := func(size string) string {
 		return vmClass("plugs", "cpus: 2, performanceProfile: {memoryHotAddEnabled: true}, memory: "+size)

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package composition tests the Configuration of examples/composition: what its Compositions make, with the real
-// functions, of each example, as a real API server accepts it.
+// Package composition tests the Configuration of examples/composition: the results of its Compositions for each example, with the real functions, as a
+// real API server accepts them.
 package composition
 
 import (
@@ -43,17 +43,17 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-// What all tests of this package share: starting it takes seconds.
+// Shared by all tests of this package: starting it takes seconds.
 var (
 	checkout  repository.Repository //nolint:gochecknoglobals // Set once by TestMain.
 	kube      client.Client         //nolint:gochecknoglobals // Set once by TestMain.
 	functions map[string]runner     //nolint:gochecknoglobals // Set once by TestMain.
 
-	// kubeconfig is the file with which programs reach the API server.
+	// kubeconfig is the file that programs use to reach the API server.
 	kubeconfig string //nolint:gochecknoglobals // Set once by TestMain.
 )
 
-// A runner is what Crossplane asks of a function.
+// A runner runs a function like Crossplane.
 type runner func(context.Context, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error)
 
 func TestMain(m *testing.M) {
@@ -114,7 +114,7 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// startFunction runs the function of the Compositions without certificates. That of conditions runs in the tests themselves.
+// startFunction runs the function of the Compositions without certificates. The function of conditions runs in the tests themselves.
 func startFunction(ctx context.Context) (func(), error) {
 	dir, err := commands.FunctionAssets(checkout).Build(ctx, assets.PatchAndTransform())
 	if err != nil {
@@ -135,7 +135,7 @@ func startFunction(ctx context.Context) (func(), error) {
 		return nil, fmt.Errorf("cannot reach the function: %w", err)
 	}
 	patches := fnv1.NewFunctionRunnerServiceClient(conn)
-	// By the names that Crossplane gives functions on which a Configuration depends.
+	// By the names that Crossplane gives the functions that a Configuration depends on.
 	functions = map[string]runner{
 		"crossplane-contrib-" + assets.Function: func(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 			return patches.RunFunction(ctx, req, grpc.WaitForReady(true))
@@ -153,5 +153,5 @@ func freeAddress(ctx context.Context) (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// callTimeout is how long the function may take, its start included, and how long definitions may take to be served.
+// callTimeout limits a call of the function, including its start, and the time until definitions are served.
 const callTimeout = 4 * time.Minute

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// makes composes a resource that is written in YAML, with the others that it needs before it, until it is ready.
+// makes composes a resource from YAML until it is ready, after other resources that it needs.
 func (w *world) makes(xr string, before ...string) *unstructured.Unstructured {
 	w.t.Helper()
 	for _, obj := range load(w.t, before...) {
@@ -46,7 +46,7 @@ func (w *world) makes(xr string, before ...string) *unstructured.Unstructured {
 	return obj
 }
 
-// asked is a part of what is asked of a composed resource, or nil.
+// asked returns a part of the desired composed resource, or nil.
 func (w *world) asked(xr *unstructured.Unstructured, name string, path ...string) any {
 	w.t.Helper()
 	obj := w.made[string(xr.GetUID())][name]
@@ -60,7 +60,7 @@ func (w *world) asked(xr *unstructured.Unstructured, name string, path ...string
 	return value
 }
 
-// TestProviderVariables sees what the variables of a Provider's runtime come to.
+// TestProviderVariables checks the results of the variables of a Provider's runtime.
 func TestProviderVariables(t *testing.T) {
 	cases := map[string]struct {
 		reason, env string
@@ -113,7 +113,7 @@ func TestProviderVariables(t *testing.T) {
 	}
 }
 
-// TestTenantsOfProxmoxVM sees that either label makes the Machine one of the tenant, and that user-data reach it.
+// TestTenantsOfProxmoxVM checks that either label makes the Machine one of the tenant, and that user-data is passed on to it.
 func TestTenantsOfProxmoxVM(t *testing.T) {
 	cases := map[string]struct {
 		reason, labels string
@@ -142,7 +142,7 @@ func TestTenantsOfProxmoxVM(t *testing.T) {
 	}
 }
 
-// TestPhaseBeforeMachine sees that what shows the phase of a VM shows one before its Machine has any.
+// TestPhaseBeforeMachine checks that kinds that show the phase of a VM show one before its Machine has any.
 func TestPhaseBeforeMachine(t *testing.T) {
 	for name, manifest := range map[string]string{
 		"Vitistack":             "{apiVersion: vitistack.io/v1alpha1, kind: Machine, metadata: {name: phase}, spec: {}}",
@@ -164,7 +164,7 @@ func TestPhaseBeforeMachine(t *testing.T) {
 	}
 }
 
-// TestPowerAndNetworks sees what powerState and the names of networks of a VirtualMachine come to.
+// TestPowerAndNetworks checks the results of powerState and of the names of networks of a VirtualMachine.
 func TestPowerAndNetworks(t *testing.T) {
 	cases := map[string]struct{ reason, power, network, state, bridge string }{
 		"On":         {"The reference has On, which is a truth value in YAML.", "On", "lan", "Running", "vmbr0"},
@@ -193,8 +193,8 @@ func TestPowerAndNetworks(t *testing.T) {
 	}
 }
 
-// TestRollbackOfVirtualMachine sees that a rollback is asked of the Machine as it is written, that what became of it is shown, and that one token
-// stands for one snapshot.
+// TestRollbackOfVirtualMachine checks that a rollback is passed on to the Machine unchanged, that its result is shown, and that one token stands for
+// one snapshot.
 func TestRollbackOfVirtualMachine(t *testing.T) {
 	w := newWorld(t)
 	became := map[string]any{
@@ -248,8 +248,8 @@ func TestRollbackOfVirtualMachine(t *testing.T) {
 	}
 }
 
-// TestClassGone sees that the Machines of a VMClass stay as they are once it is deleted, and with it the Composition that it is, and follow it again
-// once it is back.
+// TestClassGone checks that the Machines of a VMClass do not change when the VMClass is deleted, and its Composition with it, and that they follow it
+// again once it is restored.
 func TestClassGone(t *testing.T) {
 	w := newWorld(t)
 	objs := load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml")
@@ -278,7 +278,7 @@ func TestClassGone(t *testing.T) {
 	w.want(vm, "the class is back, with more memory", "6Gi", "ubuntu-22-template")
 }
 
-// TestPolicyChanged sees that a changed VMPlacementPolicy changes the placement that Machines are asked for, and not where their VMs are.
+// TestPolicyChanged checks that a changed VMPlacementPolicy changes the placement in Machines, but not the nodes of their VMs.
 func TestPolicyChanged(t *testing.T) {
 	w := newWorld(t)
 	objs := load(t, "migration/virtrigaud/placement-policy.yaml", "migration/virtrigaud/class-standard.yaml", "testdata/any-image.yaml", "testdata/placed.yaml")
@@ -302,8 +302,8 @@ func TestPolicyChanged(t *testing.T) {
 	}
 }
 
-// TestChangedVirtualMachine sees that what is changed of a ProxmoxVirtualMachine reaches its Machine, with nothing else, and that an earlier
-// spec brings back what it had, with a smaller disk too: the Machine, which knows the size of its disk, refuses that.
+// TestChangedVirtualMachine checks that a change of a ProxmoxVirtualMachine, and nothing else, is passed on to its Machine. An earlier spec restores
+// the former values, including a smaller disk: the Machine, which knows the size of its disk, refuses that.
 func TestChangedVirtualMachine(t *testing.T) {
 	w := newWorld(t)
 	vm := load(t, "migration/proxmox-operator/my-vm.yaml")[0]
@@ -342,8 +342,8 @@ func TestChangedVirtualMachine(t *testing.T) {
 	}
 }
 
-// TestChangedProxmoxVM sees that what is changed of a ProxmoxVM reaches its Machine, with nothing else, and that another image is refused. A smaller
-// disk reaches the Machine as well, which refuses it: no VM is behind that of the test.
+// TestChangedProxmoxVM checks that a change of a ProxmoxVM, and nothing else, is passed on to its Machine, and that another image is refused. A smaller
+// disk is also passed on to the Machine, which would refuse it: the test has no VM.
 func TestChangedProxmoxVM(t *testing.T) {
 	disk := func(size, storage string) []any {
 		return []any{map[string]any{"name": "system", "size": size, "storage": storage}}
@@ -412,7 +412,7 @@ func TestChangedProxmoxVM(t *testing.T) {
 	}
 }
 
-// TestTemplateStays sees that VMs of the Proxmox Operator stay those of their template.
+// TestTemplateStays checks that VMs of the Proxmox Operator keep their template.
 func TestTemplateStays(t *testing.T) {
 	kinds := map[string]string{"vitistack.io/v1alpha1": "Machine", "proxmox.vitistack.io/v1alpha1": "ProxmoxVirtualMachine"}
 	cases := map[string]struct {
@@ -446,8 +446,8 @@ func TestTemplateStays(t *testing.T) {
 	}
 }
 
-// TestTakenOver sees that a ProviderConfig with the name of a Provider, or of a site, becomes that of this one, and keeps what only its list of
-// endpoints has.
+// TestTakenOver checks that a ProviderConfig with the name of a Provider, or of a site, is taken over by this one, and keeps entries that only its list
+// of endpoints has.
 func TestTakenOver(t *testing.T) {
 	cases := map[string]struct{ reason, old, xr, made string }{
 		"Provider": {
@@ -489,7 +489,7 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// TestSecretsOfCluster sees where the Secret of a ProxmoxCluster is.
+// TestSecretsOfCluster checks where the Secret of a ProxmoxCluster is.
 func TestSecretsOfCluster(t *testing.T) {
 	cases := map[string]struct{ reason, ref, want string }{
 		"Default": {"A Secret without a namespace is in that of Crossplane.", "{name: pve, key: password}", "crossplane-system"},
@@ -507,7 +507,7 @@ func TestSecretsOfCluster(t *testing.T) {
 	}
 }
 
-// TestClusterOfMachine sees which ClusterProviderConfig a Machine of the Proxmox Operator is made by.
+// TestClusterOfMachine checks which ClusterProviderConfig a Machine of the Proxmox Operator uses.
 func TestClusterOfMachine(t *testing.T) {
 	cases := map[string]struct{ reason, labels, want string }{
 		"Label": {"The label names the cluster.", "{cluster.vitistack.io/cluster-name: site}", "site"},
@@ -525,7 +525,7 @@ func TestClusterOfMachine(t *testing.T) {
 	}
 }
 
-// TestColumns sees what kubectl get shows of the kinds of the Proxmox Operator.
+// TestColumns checks the columns of the kinds of the Proxmox Operator in kubectl get.
 func TestColumns(t *testing.T) {
 	for name, want := range map[string][]string{
 		"machines.vitistack.io":                       {"PHASE", "VMID", "NODE", "ADDRESS", "SYNCED", "READY", "COMPOSITION", "AGE"},
@@ -543,7 +543,7 @@ func TestColumns(t *testing.T) {
 		columns, _, _ := unstructured.NestedSlice(versions[0].(map[string]any), "additionalPrinterColumns")
 		var got []string
 		for _, c := range columns {
-			if c := c.(map[string]any); c["priority"] == nil { // Others are shown by -o wide.
+			if c := c.(map[string]any); c["priority"] == nil { // Other columns are shown with -o wide.
 				got = append(got, c["name"].(string))
 			}
 		}
@@ -553,8 +553,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestUserDataOfVirtualMachine sees that user-data reach the Machine as they are: with a file of netplan's, as VirtRigaud documents it, or by the
-// Secret that holds them.
+// TestUserDataOfVirtualMachine checks that user-data is passed on to the Machine unchanged: with a file of netplan, as VirtRigaud documents it, or by
+// the Secret that contains it.
 func TestUserDataOfVirtualMachine(t *testing.T) {
 	const netplan = `#cloud-config
 write_files:
@@ -594,7 +594,7 @@ write_files:
 	}
 }
 
-// cloudInitOf is what the Machine of a VirtualMachine is told of cloud-init, by what that is told.
+// cloudInitOf returns the cloud-init parameters of the Machine of a VirtualMachine with user-data.
 func cloudInitOf(t *testing.T, told map[string]any) map[string]any {
 	t.Helper()
 	w := newWorld(t)
@@ -617,7 +617,7 @@ func cloudInitOf(t *testing.T, told map[string]any) map[string]any {
 	return all
 }
 
-// TestSSHKeysOfVirtualMachine sees that the Machine takes SSH keys from the Secrets that a VirtualMachine names, with user-data and without.
+// TestSSHKeysOfVirtualMachine checks that the Machine gets SSH keys from the Secrets that a VirtualMachine names, with user-data and without.
 func TestSSHKeysOfVirtualMachine(t *testing.T) {
 	keys := func(refs ...any) map[string]any { return map[string]any{"sshKeySecretRefs": refs} }
 	cases := map[string]struct {

@@ -24,11 +24,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestPredecessors sees that nothing is made of what was there before the definition of its kind, as Crossplane finds it when it takes over the
-// definitions of another operator, and that it is made once the resource is created again.
+// TestPredecessors checks that nothing is created for resources that are older than the definition of their kind, as when Crossplane takes over the
+// definitions of another operator, and that it is created once the resource is created again.
 func TestPredecessors(t *testing.T) {
 	cases := map[string]struct {
-		// before are files of what the composite resource waits for.
+		// before has files with objects that the composite resource waits for.
 		before []string
 		file   string
 	}{

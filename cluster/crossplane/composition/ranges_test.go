@@ -21,14 +21,13 @@ import (
 	"testing"
 )
 
-// A valueCase is a composite resource that is taken, or refused with an error that has all of want.
+// A valueCase is a composite resource that is accepted, or refused with an error that contains all of want.
 type valueCase struct {
 	reason, object string
 	want           []string
 }
 
-// run has the API server take or refuse the composite resource. Of one that is taken the Machine is made as well, which the provider's own
-// definition has to take.
+// run creates the composite resource. If it is accepted, its Machine is created as well, which the provider's own definition has to accept.
 func (tc valueCase) run(t *testing.T) {
 	t.Helper()
 	w := newWorld(t)
@@ -48,13 +47,13 @@ func (tc valueCase) run(t *testing.T) {
 	}
 }
 
-// ofOperator is a Machine of the Proxmox Operator.
+// ofOperator returns a Machine of the Proxmox Operator.
 func ofOperator(spec string) string {
 	return "{apiVersion: vitistack.io/v1alpha1, kind: Machine, metadata: {name: ranges, namespace: x}, spec: {" + spec + "}}"
 }
 
-// TestRangesOfMachine sees both ends of each range that the reference has for a Machine of the Proxmox Operator, what is beyond them, and each value
-// of what has a list of values.
+// TestRangesOfMachine checks both ends of each range in the reference of a Machine of the Proxmox Operator, values beyond them, and each value of
+// fields with a list of values.
 func TestRangesOfMachine(t *testing.T) {
 	disk := func(fields string) string { return "disks: [{name: root, size: 20G, " + fields + "}]" }
 	nic := func(fields string) string { return "networks: [{name: lan, bridge: vmbr0, " + fields + "}]" }
@@ -167,7 +166,7 @@ func TestRangesOfMachine(t *testing.T) {
 	}
 }
 
-// TestRangesOfOthers sees that what the Machine would refuse is refused of the resource that it is made of, where its author sees it.
+// TestRangesOfOthers checks that values that the Machine would refuse are refused in the composite resource, where its author sees the error.
 func TestRangesOfOthers(t *testing.T) {
 	xvm := func(spec string) string {
 		return "{apiVersion: proxmox.vitistack.io/v1alpha1, kind: ProxmoxVirtualMachine, metadata: {name: ranges, namespace: x}, spec: {" + spec + "}}"
@@ -248,7 +247,7 @@ func TestRangesOfOthers(t *testing.T) {
 	}
 }
 
-// TestCPUsOfProxmoxVM sees both ends of the range that the reference has.
+// TestCPUsOfProxmoxVM checks both ends of the range in the reference.
 func TestCPUsOfProxmoxVM(t *testing.T) {
 	for name, cpus := range map[string]string{"Least": "1", "Most": "1024"} {
 		t.Run(name, func(t *testing.T) {
@@ -258,7 +257,7 @@ func TestCPUsOfProxmoxVM(t *testing.T) {
 	}
 }
 
-// TestBridgesOfProxmoxVM sees that a bridge may begin with any of the characters that the reference has.
+// TestBridgesOfProxmoxVM checks that a bridge may begin with any of the characters in the reference.
 func TestBridgesOfProxmoxVM(t *testing.T) {
 	for name, bridge := range map[string]string{"Digit": "10g-lan", "Hyphen": "-lan_1", "Underscore": "_lan", "Letter": "bridge_01"} {
 		t.Run(name, func(t *testing.T) {

@@ -25,10 +25,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// snippet are the readiness checks that the document shows for a Composition that waits for cloud-init.
+// snippet matches the readiness checks in the document for a Composition that waits for cloud-init.
 var snippet = regexp.MustCompile("(?s)```yaml\n(readinessChecks:\n.*?)```")
 
-// TestGuestProvisioned sees that a Composition with the readiness checks of the document waits until cloud-init has finished.
+// TestGuestProvisioned checks that a Composition with the readiness checks of the document waits until cloud-init has finished.
 func TestGuestProvisioned(t *testing.T) {
 	text, err := os.ReadFile(checkout.Resolve("docs/virtual-machine.md"))
 	if err != nil {
@@ -76,7 +76,7 @@ func TestGuestProvisioned(t *testing.T) {
 	}
 }
 
-// checkMachine gives the Machine of a Composition readiness checks.
+// checkMachine sets readiness checks for the Machine of a Composition.
 func checkMachine(t *testing.T, composition *unstructured.Unstructured, checks any) {
 	t.Helper()
 	steps, _, _ := unstructured.NestedSlice(composition.Object, "spec", "pipeline")

@@ -31,7 +31,7 @@ import (
 	localkube "github.com/vitistack/provider-proxmox/cluster/local/kube"
 )
 
-// machines are all Machines that a composite resource is composed of, also by others.
+// machines returns all Machines that a composite resource is composed of, directly or indirectly.
 func (w *world) machines(xr *unstructured.Unstructured) []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for _, obj := range w.made[string(xr.GetUID())] {
@@ -43,7 +43,7 @@ func (w *world) machines(xr *unstructured.Unstructured) []*unstructured.Unstruct
 	return all
 }
 
-// TestPools sees that each VM is in the pool that is asked for.
+// TestPools checks that each VM is in the requested pool.
 func TestPools(t *testing.T) {
 	for kind, count := range map[string]int{"VirtualMachine": 1, "XVirtualMachine": 1, "KubernetesNodes": 3} {
 		t.Run(kind, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestPoliciesOfTeams asks for the Machine of a VirtualMachine in the namespace of a team, for which there are examples/policies.
+// TestPoliciesOfTeams creates the Machine of a VirtualMachine in the namespace of a team, for which there are examples/policies.
 func TestPoliciesOfTeams(t *testing.T) {
 	namespace := labelled(t, map[string]string{"team": "shop"})
 	files, err := filepath.Glob(checkout.Resolve("examples/policies/*.yaml"))
@@ -85,7 +85,7 @@ func TestPoliciesOfTeams(t *testing.T) {
 			t.Cleanup(func() { _ = kube.Delete(context.Background(), obj) })
 		}
 	}
-	for _, tc := range []struct{ name, reason, spec, refused string }{ // The first two see that the policies are in force.
+	for _, tc := range []struct{ name, reason, spec, refused string }{ // The first two check that the policies are in force.
 		{"NoPool", "A VM belongs to the team's pool.", "{}", "must be shop"},
 		{"OtherImage", "A VM is made of an approved image.", "{pool: shop, image: mine}", "must name debian-13 or ubuntu-24.04"},
 		{"Default", "With the pool, what a VirtualMachine asks for by default is allowed.", "{pool: shop}", ""},
@@ -109,7 +109,7 @@ func TestPoliciesOfTeams(t *testing.T) {
 	}
 }
 
-// labelled makes a namespace with labels.
+// labelled creates a namespace with labels.
 func labelled(t *testing.T, labels map[string]string) string {
 	t.Helper()
 	ns := &unstructured.Unstructured{}
@@ -123,7 +123,7 @@ func labelled(t *testing.T, labels map[string]string) string {
 	return ns.GetName()
 }
 
-// refusal is why an object would be refused; if that is expected, it waits until policies are in force.
+// refusal returns the error with which an object would be refused. If an error is expected, it waits until policies are in force.
 func refusal(t *testing.T, obj *unstructured.Unstructured, expected bool) (err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

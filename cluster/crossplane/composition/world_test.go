@@ -47,17 +47,17 @@ import (
 	localkube "github.com/vitistack/provider-proxmox/cluster/local/kube"
 )
 
-// rounds are how often a composite resource may be reconciled before it has to stand still.
+// rounds is how often a composite resource may be reconciled until it must not change any more.
 const rounds = 8
 
 // pending is the phase of a VM whose Machine has none yet.
 const pending = "Pending"
 
-// manager is who applies what is composed, as Crossplane does.
+// manager is the field manager of what is composed, like Crossplane.
 const manager = client.FieldOwner("composition-test")
 
-// install gives the API server the provider's definitions, Crossplane's own, and those of the XRDs. Crossplane's are those of
-// this module's requirement, which need not be the version of the program that crossplane/core2 pins.
+// install installs the provider's definitions, Crossplane's own, and those of the XRDs in the API server. Crossplane's are those that this module
+// requires, whose version may differ from that of the program that crossplane/core2 pins.
 func install(ctx context.Context, cfg *rest.Config) error {
 	core, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/crossplane/crossplane/v2").Output()
 	if err != nil {
@@ -89,7 +89,7 @@ func install(ctx context.Context, cfg *rest.Config) error {
 	return err
 }
 
-// apis are the objects of the Configuration, and of the example beside it.
+// apis returns the objects of the Configuration, and of the example next to it.
 func apis() ([]*unstructured.Unstructured, error) {
 	all, err := below("apis")
 	if err != nil {
@@ -99,7 +99,7 @@ func apis() ([]*unstructured.Unstructured, error) {
 	return append(all, example...), err
 }
 
-// below are the objects in all files of a folder of examples/composition.
+// below returns the objects in all files of a folder of examples/composition.
 func below(folder string) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	err := filepath.WalkDir(checkout.Resolve("examples/composition/"+folder), func(path string, e fs.DirEntry, err error) error {
@@ -113,13 +113,13 @@ func below(folder string) ([]*unstructured.Unstructured, error) {
 	return out, err
 }
 
-// definitions are what Crossplane makes of an XRD: one for the composite resource, and one for its claim.
+// definitions returns the definitions that Crossplane creates from an XRD: one for the composite resource, and one for its claim.
 func definitions(obj *unstructured.Unstructured) ([]*extv1.CustomResourceDefinition, error) {
 	xrd := &xpextv1.CompositeResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, xrd); err != nil {
 		return nil, err
 	}
-	xrd.SetUID("00000000-0000-4000-8000-000000000000") // It owns what is made of it.
+	xrd.SetUID("00000000-0000-4000-8000-000000000000") // It owns the definitions.
 	xr, err := xcrd.ForCompositeResource(xrd)
 	if err != nil || xrd.Spec.ClaimNames == nil {
 		return []*extv1.CustomResourceDefinition{xr}, err
@@ -128,23 +128,23 @@ func definitions(obj *unstructured.Unstructured) ([]*extv1.CustomResourceDefinit
 	return []*extv1.CustomResourceDefinition{xr, claim}, err
 }
 
-// A world is Crossplane in small: it reconciles composite resources until nothing changes any more.
+// A world is a small version of Crossplane: it reconciles composite resources until nothing changes any more.
 type world struct {
 	t         *testing.T
 	namespace string
-	// observe says what a provider would see of a composed resource.
+	// observe sets the status of a composed resource like a provider.
 	observe func(obj *unstructured.Unstructured)
-	// kinds are the Compositions of each kind, by apiVersion and kind, and names those that are asked for by name.
+	// kinds has the Compositions of each kind, by apiVersion and kind, and names those that are selected by name.
 	kinds map[string]*unstructured.Unstructured
 	names map[string]*unstructured.Unstructured
-	// made are the composed resources by the composite's UID and the name in its Composition.
+	// made has the composed resources by the composite's UID and the name in its Composition.
 	made map[string]map[string]*unstructured.Unstructured
-	// connections are the connection details of composed resources.
+	// connections has the connection details of composed resources.
 	connections map[string][]byte
 	warnings    []string
-	// defined is when the definitions of composite resources were made.
+	// defined is when the definitions of composite resources were created.
 	defined time.Time
-	// refusable says that a step may refuse a composite resource; refusal is its message.
+	// refusable is true if a step may refuse a composite resource; refusal is its message.
 	refusable bool
 	refusal   string
 }
@@ -176,10 +176,10 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// crossplaneNamespace is where Crossplane runs, and where what has no namespace of its own keeps its Secrets.
+// crossplaneNamespace is the namespace of Crossplane, and of the Secrets of resources without a namespace.
 const crossplaneNamespace = "crossplane-system"
 
-// makeNamespace makes the namespace that Crossplane runs in.
+// makeNamespace creates the namespace of Crossplane.
 func makeNamespace(ctx context.Context) error {
 	ns := &unstructured.Unstructured{}
 	ns.SetAPIVersion("v1")
@@ -194,7 +194,7 @@ func (w *world) learn(composition *unstructured.Unstructured) {
 	w.names[composition.GetName()] = composition
 }
 
-// compositionOf is the one that is asked for by name, or else that of the kind.
+// compositionOf returns the Composition that is selected by name, or that of the kind.
 func (w *world) compositionOf(xr *unstructured.Unstructured) *unstructured.Unstructured {
 	if name, ok, _ := unstructured.NestedString(xr.Object, "spec", "crossplane", "compositionRef", "name"); ok {
 		return w.names[name]
@@ -202,13 +202,13 @@ func (w *world) compositionOf(xr *unstructured.Unstructured) *unstructured.Unstr
 	return w.kinds[xr.GetAPIVersion()+" "+xr.GetKind()]
 }
 
-// composite reports whether an object names its Composition, whether or not it is there.
+// composite reports whether an object names its Composition, whether or not that exists.
 func (w *world) composite(obj *unstructured.Unstructured) bool {
 	_, named, _ := unstructured.NestedString(obj.Object, "spec", "crossplane", "compositionRef", "name")
 	return named
 }
 
-// create makes a composite resource in the world's namespace, if its kind has one.
+// create creates a composite resource in the world's namespace, if its kind has one.
 func (w *world) create(xr *unstructured.Unstructured) error {
 	if xr.GetNamespace() != "" || w.namespaced(xr) {
 		xr.SetNamespace(w.namespace)
@@ -228,8 +228,8 @@ func (w *world) namespaced(obj *unstructured.Unstructured) bool {
 	return is
 }
 
-// settle reconciles a composite resource, and those that it is composed of, until it stands still; it reports whether the
-// composite resource is then ready.
+// settle reconciles a composite resource, and those that it is composed of, until nothing changes. It reports whether the composite resource is then
+// ready.
 func (w *world) settle(xr *unstructured.Unstructured) bool {
 	w.t.Helper()
 	before := ""
@@ -249,7 +249,7 @@ func (w *world) reconcile(xr *unstructured.Unstructured) bool {
 	w.t.Helper()
 	composition := w.compositionOf(xr)
 	if composition == nil {
-		return false // It may come: an API server takes objects in any order.
+		return false // It may be created later: an API server accepts objects in any order.
 	}
 	made := w.made[string(xr.GetUID())]
 	if made == nil {
@@ -270,7 +270,7 @@ func (w *world) reconcile(xr *unstructured.Unstructured) bool {
 	return ready
 }
 
-// ofReadiness is the condition that Crossplane sets by itself.
+// ofReadiness returns the condition that Crossplane sets by itself.
 func ofReadiness(ready bool) xpv2.Condition {
 	if ready {
 		return xpv2.Available()
@@ -278,7 +278,7 @@ func ofReadiness(ready bool) xpv2.Condition {
 	return xpv2.Creating()
 }
 
-// pipeline runs the steps of a Composition, and returns what they want, and the conditions that they set.
+// pipeline runs the steps of a Composition, and returns their desired state and their conditions.
 func (w *world) pipeline(xr, composition *unstructured.Unstructured, made map[string]*unstructured.Unstructured) (*fnv1.State, []xpv2.Condition) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), callTimeout)
@@ -316,7 +316,7 @@ func (w *world) pipeline(xr, composition *unstructured.Unstructured, made map[st
 	return desired, conditions
 }
 
-// refused ends the test, or has nothing made of a composite resource if the test expects that.
+// refused ends the test. If the test expects the refusal, it returns a state without resources.
 func (w *world) refused(xr *unstructured.Unstructured, message string) *fnv1.State {
 	w.t.Helper()
 	if !w.refusable {
@@ -326,7 +326,7 @@ func (w *world) refused(xr *unstructured.Unstructured, message string) *fnv1.Sta
 	return &fnv1.State{}
 }
 
-// required are the objects that a step of a Composition asks for: the definition of the composite resource, which is all that any asks for.
+// required returns the objects that a step of a Composition requires. The only one is the definition of the composite resource.
 func (w *world) required(xr *unstructured.Unstructured, step map[string]any) map[string]*fnv1.Resources {
 	w.t.Helper()
 	out := map[string]*fnv1.Resources{}
@@ -348,7 +348,7 @@ func (w *world) required(xr *unstructured.Unstructured, step map[string]any) map
 	return out
 }
 
-// conditions are those that a function has returned, which Crossplane takes unless they are its own.
+// conditions returns the conditions of a function. Crossplane accepts them unless they are its own.
 func (w *world) conditions(returned []*fnv1.Condition) []xpv2.Condition {
 	w.t.Helper()
 	statuses := map[fnv1.Status]corev1.ConditionStatus{
@@ -369,8 +369,8 @@ func (w *world) conditions(returned []*fnv1.Condition) []xpv2.Condition {
 	return out
 }
 
-// asSeen is a composite resource with the name of its Composition, which Crossplane notes. What is made by claims is as it
-// was in Crossplane 1, and has it elsewhere.
+// asSeen returns a composite resource with the name of its Composition, which Crossplane records. Resources of claims have it in another field, as in
+// Crossplane 1.
 func asSeen(xr, composition *unstructured.Unstructured) map[string]any {
 	seen := xr.DeepCopy().Object
 	if schemaOf(xr) == composite.SchemaModern {
@@ -379,7 +379,7 @@ func asSeen(xr, composition *unstructured.Unstructured) map[string]any {
 	return seen
 }
 
-// apply gives the API server what is composed, as Crossplane does, and lets the world see it.
+// apply applies a composed resource like Crossplane, and sets its status.
 func (w *world) apply(xr *unstructured.Unstructured, name string, now *unstructured.Unstructured, desired map[string]any) *unstructured.Unstructured {
 	w.t.Helper()
 	obj := &unstructured.Unstructured{Object: integers(w.t, desired)}
@@ -405,14 +405,14 @@ func (w *world) apply(xr *unstructured.Unstructured, name string, now *unstructu
 		w.learn(obj)
 	case w.compositionOf(obj) != nil:
 		w.reconcile(obj)
-	case w.composite(obj): // As it was: without its Composition it is not reconciled.
+	case w.composite(obj): // It does not change: without its Composition it is not reconciled.
 	default:
 		w.observe(obj)
 	}
 	return obj
 }
 
-// setStatus writes the status as Crossplane does, so that the schema has a say. Conditions that nobody sets again stay as they were.
+// setStatus writes the status like Crossplane, so that the schema applies. Conditions that are not set again do not change.
 func (w *world) setStatus(xr *unstructured.Unstructured, status any, conditions []xpv2.Condition) {
 	w.t.Helper()
 	seen := composite.New(composite.WithSchema(schemaOf(xr)))
@@ -447,7 +447,7 @@ func (w *world) setStatus(xr *unstructured.Unstructured, status any, conditions 
 	next.DeepCopyInto(xr)
 }
 
-// schemaOf is the form of a composite resource: only XVirtualMachines are as in Crossplane 1, and have claims.
+// schemaOf returns the schema of a composite resource: only XVirtualMachines are as in Crossplane 1, and have claims.
 func schemaOf(xr *unstructured.Unstructured) composite.Schema {
 	if xr.GetKind() == "XVirtualMachine" {
 		return composite.SchemaLegacy
@@ -455,7 +455,7 @@ func schemaOf(xr *unstructured.Unstructured) composite.Schema {
 	return composite.SchemaModern
 }
 
-// running is a VM that runs, as the provider shows it, and anything else that is ready.
+// running sets the status of a VM that runs, as the provider shows it, and makes any other resource ready.
 func running(obj *unstructured.Unstructured) {
 	status := map[string]any{}
 	if obj.GetKind() == "Machine" {
@@ -484,7 +484,7 @@ func running(obj *unstructured.Unstructured) {
 	}
 }
 
-// withMachineConditions adds the conditions that Machines alone have.
+// withMachineConditions adds the conditions that only Machines have.
 func withMachineConditions(status map[string]any) {
 	conditions := status["conditions"].([]any)
 	for _, c := range [][2]string{
@@ -508,7 +508,7 @@ func withReady(status any) map[string]any {
 	return out
 }
 
-// asAsked is an object as its Composition asks for it.
+// asAsked returns an object as its Composition specifies it.
 func asAsked(obj *unstructured.Unstructured) map[string]any {
 	out := map[string]any{"apiVersion": obj.GetAPIVersion(), "kind": obj.GetKind()}
 	for _, part := range []string{"spec", "data", "type"} {
@@ -531,7 +531,7 @@ func (w *world) message(object map[string]any) *structpb.Struct {
 	return out
 }
 
-// integers has whole numbers as such: a message of protobuf knows floating point only.
+// integers converts whole numbers to integers, since protobuf messages only have floating point numbers.
 func integers(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
 	out := &unstructured.Unstructured{}

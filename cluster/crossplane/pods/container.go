@@ -38,7 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
-// prepare lays out the files of a container and describes its process.
+// prepare creates the files of a container and describes its process.
 func (p *pod) prepare(ctx context.Context, c corev1.Container) (process.Spec, error) {
 	root := filepath.Join(p.runner.Dir, p.deployment.Name, c.Name)
 	image, err := unpack(ctx, c.Image, root)
@@ -63,7 +63,7 @@ func (p *pod) prepare(ctx context.Context, c corev1.Container) (process.Spec, er
 	}, nil
 }
 
-// user is who a container runs as. Root is refused, as the image's and the templates' authors mean it to be.
+// user returns the user that a container runs as. It refuses root, as the images and the templates intend.
 func (p *pod) user(c corev1.Container, image v1.Config) (uint32, error) {
 	text, _, _ := strings.Cut(image.User, ":")
 	if s := p.template.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
@@ -138,7 +138,7 @@ func (p *pod) value(c corev1.Container, e corev1.EnvVar) (string, error) {
 	}
 }
 
-// object is the Pod as the API would show it.
+// object returns the Pod in the form of the API.
 func (p *pod) object() *corev1.Pod {
 	meta := metav1.ObjectMeta{
 		Namespace: p.deployment.Namespace, Name: p.deployment.Name,

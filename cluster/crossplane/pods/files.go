@@ -42,7 +42,7 @@ import (
 // tokenDir is where client libraries look for the token of their Pod.
 const tokenDir = "var/run/secrets/kubernetes.io/serviceaccount" //nolint:gosec // The path of a secret is none.
 
-// unpack pulls an image and lays out its files in the folder root, unless they are there from an earlier start.
+// unpack pulls an image and unpacks its files into the folder root, unless they exist from an earlier start.
 func unpack(ctx context.Context, image, root string) (v1.Config, error) {
 	ref, err := name.ParseReference(image)
 	if err != nil {
@@ -92,7 +92,7 @@ func extract(image v1.Image, dir string) error {
 	}
 }
 
-// place writes one file of an image; images made here hold folders and files only.
+// place writes one file of an image. Images that are built here contain only folders and files.
 func place(root *os.Root, header *tar.Header, content io.Reader) error {
 	at := strings.TrimPrefix(path.Clean("/"+header.Name), "/")
 	switch header.Typeflag {
@@ -113,13 +113,13 @@ func place(root *os.Root, header *tar.Header, content io.Reader) error {
 	}
 }
 
-// furnish adds to a container's files what a kubelet would: names, the token, volumes.
+// furnish adds to a container's files what a kubelet would add: names, the token, volumes.
 func (p *pod) furnish(ctx context.Context, c corev1.Container, root string, user uint32) error {
 	hosts := filepath.Join(root, "etc", "hosts")
 	if err := os.MkdirAll(filepath.Dir(hosts), 0o755); err != nil { //nolint:gosec // Another user's root.
 		return err
 	}
-	// A link, so that those that come later are known too.
+	// A link includes names that are added later.
 	if err := os.Link(p.runner.hosts(), hosts); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -138,7 +138,7 @@ func (p *pod) furnish(ctx context.Context, c corev1.Container, root string, user
 	return nil
 }
 
-// token is what a ServiceAccount's Pods find at their start.
+// token returns the token files of a ServiceAccount's Pods.
 func (p *pod) token(ctx context.Context) (map[string][]byte, error) {
 	account := &corev1.ServiceAccount{}
 	account.Namespace, account.Name = p.deployment.Namespace, p.template.Spec.ServiceAccountName
@@ -183,7 +183,7 @@ func chosen(data map[string][]byte, items []corev1.KeyToPath) map[string][]byte 
 	return files
 }
 
-// fill writes files that Pods may read, into a folder of a run that nobody but root gets into.
+// fill writes files that Pods may read, into a folder of a run that only root can enter.
 func fill(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // See above.
 		return err

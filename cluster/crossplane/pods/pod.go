@@ -58,13 +58,13 @@ func (r *Runner) begin(d *appsv1.Deployment) *pod {
 	return p
 }
 
-// wait returns when the Pod has ended, with what went wrong at its end.
+// wait waits until the Pod has ended, and returns the error of its end.
 func (p *pod) wait() error {
 	<-p.ended
 	return p.err
 }
 
-// run goes through the init containers, each until it succeeds, and then keeps the container running.
+// run runs the init containers one after the other, each until it succeeds, and then keeps the container running.
 func (p *pod) run(ctx context.Context) {
 	for _, c := range p.template.Spec.InitContainers {
 		for !p.try(ctx, c, p.complete) {
@@ -78,7 +78,7 @@ func (p *pod) run(ctx context.Context) {
 	}
 }
 
-// try starts a container and reports whether all went well; if not, the reason is in the container's log.
+// try runs a container and reports whether it succeeded. If not, the reason is in the container's log.
 func (p *pod) try(ctx context.Context, c corev1.Container, run func(context.Context, process.Spec) error) bool {
 	spec, err := p.prepare(ctx, c)
 	if err == nil {
@@ -109,7 +109,7 @@ func (p *pod) complete(ctx context.Context, spec process.Spec) error {
 	}
 }
 
-// serve runs the container until it ends by itself, or the Pod shall end.
+// serve runs the container until it ends by itself, or the Pod has to end.
 func (p *pod) serve(ctx context.Context, spec process.Spec) error {
 	container, err := process.Start(ctx, spec)
 	if err != nil {
@@ -126,13 +126,13 @@ func (p *pod) serve(ctx context.Context, spec process.Spec) error {
 	}
 }
 
-// become has the Deployment's status follow.
+// become requests an update of the Deployment's status.
 func (p *pod) become(ready bool) {
 	p.ready.Store(ready)
 	select {
 	case p.runner.changed <- event.TypedGenericEvent[*appsv1.Deployment]{Object: p.deployment}:
 	default:
-		// So many changes wait that this Deployment's is among them, or a later one will be.
+		// So many changes are pending that they include one of this Deployment, or a later one will.
 	}
 }
 

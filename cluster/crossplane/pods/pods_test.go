@@ -120,7 +120,7 @@ func TestUser(t *testing.T) {
 	}
 }
 
-// TestAddresses has a Service mean the address of the Pod that it selects, and each Pod keep its own.
+// TestAddresses checks that a Service resolves to the address of the Pod that it selects, and that each Pod keeps its address.
 func TestAddresses(t *testing.T) {
 	deployment := func(name string) appsv1.Deployment {
 		d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}}

@@ -14,11 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package pods runs the Pods of Deployments as processes of this machine: from the files of their images, and as
-// the user and with the arguments, environment, token and volumes that their templates say. So what a cluster would
-// run is run, where there is neither a kubelet nor a container runtime. All Pods share the machine's network. Each has
-// a loopback address of its own, which its Services are named by: two Pods can listen on the same port only if both
-// listen at their own addresses.
+// Package pods runs the Pods of Deployments as processes of this machine: from the files of their images, and with the user, arguments, environment,
+// token and volumes of their templates. Thus the programs of a cluster run without a kubelet or a container runtime. All Pods share the machine's
+// network. Each has a separate loopback address, which the names of its Services resolve to. Two Pods can listen on the same port only if both listen
+// at their own addresses.
 package pods
 
 import (
@@ -48,7 +47,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// loopback is the address of what is no Pod.
+// loopback is the address of everything that is not a Pod.
 const loopback = "127.0.0.1"
 
 // Runner runs the Pods of all Deployments of one namespace, one Pod each.
@@ -59,17 +58,17 @@ type Runner struct {
 
 	changed chan event.TypedGenericEvent[*appsv1.Deployment]
 	pods    map[string]*pod
-	// addresses are those of Pods, by the names of their Deployments. Nobody gets that of another later.
+	// addresses are those of Pods, by the names of their Deployments. They are not reused.
 	addresses map[string]string
 	cancel    context.CancelFunc
 	ended     chan struct{}
 }
 
-// Options say which Pods are run, and how.
+// Options select the Pods to run and how to run them.
 type Options struct {
-	// Config leads to the API server, as an administrator.
+	// Config is an administrator's configuration for the API server.
 	Config *rest.Config
-	// Namespace is that of the Pods.
+	// Namespace is the namespace of the Pods.
 	Namespace string
 	// Dir is the folder for the Pods' files.
 	Dir string
@@ -118,7 +117,7 @@ func (r *Runner) setup(mgr ctrl.Manager) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&appsv1.Deployment{}).
-		WithOptions(controller.Options{SkipNameValidation: new(true)}). // Each namespace has a runner of its own.
+		WithOptions(controller.Options{SkipNameValidation: new(true)}). // Each namespace has a separate runner.
 		WatchesRawSource(source.Channel(r.changed, &handler.TypedEnqueueRequestForObject[*appsv1.Deployment]{})).
 		Complete(r)
 }
@@ -137,7 +136,7 @@ func (r *Runner) Stop() error {
 	return errors.Join(errs...)
 }
 
-// RunJob runs the Pod of a Job once, and returns when its container has ended, with an error unless it has succeeded.
+// RunJob runs the Pod of a Job once, waits until its container has ended, and returns an error unless it has succeeded.
 func (r *Runner) RunJob(ctx context.Context, job *batchv1.Job) error {
 	if err := r.nameServices(ctx); err != nil {
 		return err
@@ -187,7 +186,7 @@ func (r *Runner) end(name string) error {
 	return p.wait()
 }
 
-// tell writes the status that the controllers of Kubernetes would.
+// tell writes the status that the controllers of Kubernetes would write.
 func (r *Runner) tell(ctx context.Context, d *appsv1.Deployment, ready bool) error {
 	count, available := int32(0), corev1.ConditionFalse
 	if ready {
@@ -219,7 +218,7 @@ func (r *Runner) give(deployment string) {
 	}
 }
 
-// nameServices has the name of each Service mean the address of the Pod that it selects, for Pods that have started already too.
+// nameServices resolves the name of each Service to the address of the Pod that it selects, also for Pods that have already started.
 func (r *Runner) nameServices(ctx context.Context) error {
 	services := &corev1.ServiceList{}
 	if err := r.client.List(ctx, services, client.InNamespace(r.Namespace)); err != nil {
@@ -241,7 +240,7 @@ func (r *Runner) nameServices(ctx context.Context) error {
 	return os.WriteFile(r.hosts(), []byte(text), 0o644) //nolint:gosec // Programs of other users read it.
 }
 
-// addressOf is that of the Pod that a Service selects, or else the loopback address.
+// addressOf returns the address of the Pod that a Service selects, or the loopback address.
 func (r *Runner) addressOf(s corev1.Service, deployments []appsv1.Deployment) string {
 	for _, d := range deployments {
 		selected := len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(d.Spec.Template.Labels))

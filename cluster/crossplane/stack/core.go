@@ -33,8 +33,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-// The ports of Crossplane. All Pods share one network here, and Crossplane asks functions at the port where its webhooks would be, nor can
-// the RBAC manager be configured to leave port 8080.
+// The ports of Crossplane. All Pods share one network here, and Crossplane calls functions at the port of its own webhooks. The RBAC manager cannot be
+// configured to use another port than 8080.
 const (
 	webhookPort  = 9444
 	healthPort   = 8082
@@ -47,11 +47,11 @@ type Core struct {
 	assets   assets.Provider
 	programs assets.Set
 	module   string
-	// values are those of the chart for this version alone.
+	// values are the values of the chart that are only for this version.
 	values []string
 }
 
-// Crossplane2 is the newest Crossplane. Nothing is activated by default: tests say which kinds are wanted.
+// Crossplane2 returns the newest Crossplane. It activates nothing by default: tests select the kinds.
 func Crossplane2(repo repository.Repository) Core {
 	return Core{
 		assets: commands.CrossplaneAssets(repo), programs: assets.CrossplaneCore(), module: assets.CrossplaneModule,
@@ -59,7 +59,7 @@ func Crossplane2(repo repository.Repository) Core {
 	}
 }
 
-// Crossplane1 is the last of Crossplane 1.
+// Crossplane1 returns the last release of Crossplane 1.
 func Crossplane1(repo repository.Repository) Core {
 	return Core{assets: commands.Crossplane1Assets(repo), programs: assets.Crossplane1Core(), module: assets.Crossplane1Module}
 }
@@ -79,7 +79,7 @@ func (s *Stack) installCore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A Service's port is that of its Pod here, since nothing translates.
+	// A Service has the port of its Pod here, since nothing translates ports.
 	manifests = strings.ReplaceAll(manifests, "port: 9443\n", fmt.Sprintf("port: %d\n", webhookPort))
 	manifests = strings.ReplaceAll(manifests, `value: "9443"`, fmt.Sprintf("value: %q", fmt.Sprint(webhookPort)))
 	namespace := &unstructured.Unstructured{Object: map[string]any{
@@ -100,8 +100,7 @@ func (s *Stack) installCore(ctx context.Context) error {
 	return s.rewriteImages(ctx)
 }
 
-// separateFunctions has functions listen at the addresses of their Pods alone, since all listen on one port. A provider has a runtime
-// configuration of its own.
+// separateFunctions lets functions listen only at the addresses of their Pods, since all use one port. A provider has a separate runtime configuration.
 func (s *Stack) separateFunctions(ctx context.Context) error {
 	return s.Kube.Apply(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "pkg.crossplane.io/v1beta1", "kind": "DeploymentRuntimeConfig", "metadata": map[string]any{"name": "default"},
@@ -118,7 +117,7 @@ func (s *Stack) separateFunctions(ctx context.Context) error {
 	}})
 }
 
-// rewriteImages has Crossplane pull from the registry here what is to come from others.
+// rewriteImages configures Crossplane to pull images of other registries from the registry here.
 func (s *Stack) rewriteImages(ctx context.Context) error {
 	prefix := func(prefix string) map[string]any { return map[string]any{"type": "Prefix", "prefix": prefix} }
 	for name, from := range map[string]string{"crossplane": "xpkg.crossplane.io/", "github": "ghcr.io/"} {

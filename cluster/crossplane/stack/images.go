@@ -39,13 +39,13 @@ import (
 const (
 	coreImage = "crossplane/crossplane"
 	coreTag   = "test"
-	// FunctionName is the function's package.
+	// FunctionName is the name of the function's package.
 	FunctionName = "crossplane-contrib/" + assets.Function
-	// FunctionTag is the version that the function's package has in the registry.
+	// FunctionTag is the tag of the function's package in the registry.
 	FunctionTag = "v0.10.7"
 )
 
-// pushCore pushes an image that holds Crossplane's program and what it looks for beside it.
+// pushCore pushes an image with Crossplane's program and the files that it reads.
 func (s *Stack) pushCore(ctx context.Context) error {
 	img, err := programImage(ctx, s.core.assets, s.core.programs, assets.Crossplane)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Stack) PushIndex(ctx context.Context, name, tag string, index v1.ImageI
 	return err
 }
 
-// PushLayout pushes what the packer has left in a folder to the registry.
+// PushLayout pushes to the registry what the packer has left in a folder.
 func (s *Stack) PushLayout(ctx context.Context, name, tag, dir string) error {
 	index, err := store.Open(dir)
 	if err != nil {

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package stack runs all that a platform team runs: a Kubernetes API, the real Crossplane with its RBAC manager, a
-// registry, and a simulated Proxmox VE; on loopback, without containers.
+// Package stack runs the programs of a platform team: a Kubernetes API, the real Crossplane with its RBAC manager, a registry, and a simulated Proxmox
+// VE. They run on loopback, without containers.
 package stack
 
 import (
@@ -32,15 +32,15 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
-// Namespace is where Crossplane and its packages run.
+// Namespace is the namespace of Crossplane and its packages.
 const Namespace = provider.SystemNamespace
 
-// Stack is everything that runs. What it starts ends in Close.
+// Stack has all running programs. Close ends them.
 type Stack struct {
 	*commands.Environment
 
-	// Registry is the address of the registry, HOST:PORT. What has been pushed to it is what Crossplane finds under the
-	// real names of the registries that this machine cannot reach.
+	// Registry is the address of the registry, HOST:PORT. Crossplane finds what was pushed to it under the real names of the registries, which this
+	// machine cannot reach.
 	Registry string
 	// Simulator is the simulated Proxmox VE.
 	Simulator *simulator.Simulator
@@ -52,24 +52,24 @@ type Stack struct {
 	names []string
 }
 
-// Options say what a stack is made of.
+// Options configure a stack.
 type Options struct {
-	// Checkout is where the project lies.
+	// Checkout is the checkout of the project.
 	Checkout repository.Repository
-	// Dir is the folder for everything that is written. The logs of Pods are DEPLOYMENT-CONTAINER.log.
+	// Dir is the folder for all files that are written. The logs of Pods are DEPLOYMENT-CONTAINER.log.
 	Dir string
-	// Core is the Crossplane that is run.
+	// Core is the Crossplane to run.
 	Core Core
-	// Helm is the path of the program that makes objects of charts.
+	// Helm is the path of the program that renders charts.
 	Helm string
 	// Scenario is the file with the content of the simulated Proxmox VE.
 	Scenario string
-	// Names are further names by which Pods reach what listens on this machine.
+	// Names are further names by which Pods reach programs on this machine.
 	Names []string
 }
 
-// Start starts a stack, and returns a context that ends when ctx does or when one of its programs ends by itself. The
-// stack is to be closed also when Start fails.
+// Start starts a stack. It returns a context that ends when ctx does or when one of the stack's programs ends by itself. The caller must also close the
+// stack if Start fails.
 func Start(ctx context.Context, o Options) (*Stack, context.Context, error) {
 	s := &Stack{core: o.Core, helm: o.Helm, names: o.Names}
 	s.Environment, ctx = commands.New(ctx, o.Checkout, o.Dir, os.Stdout)
@@ -118,7 +118,7 @@ func (s *Stack) startPods(ctx context.Context) error {
 	return nil
 }
 
-// Template returns the manifests that Helm makes of a chart in Crossplane's namespace, each value as NAME=VALUE.
+// Template returns the manifests that Helm renders from a chart in Crossplane's namespace, with values as NAME=VALUE.
 func (s *Stack) Template(ctx context.Context, release, chart string, values ...string) (string, error) {
 	args := []string{"template", release, chart, "--namespace", Namespace, "--include-crds"}
 	for _, v := range values {

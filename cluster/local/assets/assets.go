@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package assets provides the programs of the control plane, of Crossplane and of others that tests run beside the provider.
-// Those of the control plane come from KUBEBUILDER_ASSETS or from a release of setup-envtest. All others, and those that
-// cannot be downloaded, are built once from the pinned Go modules.
+// Package assets provides the programs of the control plane, of Crossplane and of other projects that tests run with the provider. Those of the control
+// plane come from KUBEBUILDER_ASSETS or from a release of setup-envtest. All others, and those that cannot be downloaded, are built once from the
+// pinned Go modules.
 package assets
 
 import (
@@ -43,7 +43,7 @@ const (
 	Velero      = "velero"
 )
 
-// Modules whose sources hold more than programs: charts, definitions, descriptions of packages.
+// Modules whose sources contain more than programs: charts, definitions, descriptions of packages.
 const (
 	CrossplaneModule  = "github.com/crossplane/crossplane/v2"
 	Crossplane1Module = "github.com/crossplane/crossplane"
@@ -56,29 +56,28 @@ const (
 	VeleroModule      = "github.com/vmware-tanzu/" + Velero
 )
 
-// Paths holds the file of each program.
+// Paths has the file of each program.
 type Paths struct {
 	Etcd, APIServer, Kubectl string
 }
 
 // Provider finds, downloads or builds the programs.
 type Provider struct {
-	// Module is the folder of the Go module that pins them.
+	// Module is the folder of the Go module that pins the programs.
 	Module string
 	// Cache is the folder of programs that have been built or downloaded.
 	Cache string
-	// Given is a folder that already holds etcd, kube-apiserver and kubectl, as setup-envtest
-	// leaves them: the value of KUBEBUILDER_ASSETS. If it is empty, the programs are downloaded or built.
+	// Given is a folder that already contains etcd, kube-apiserver and kubectl, as setup-envtest leaves them: the value of KUBEBUILDER_ASSETS. If it is
+	// empty, the programs are downloaded or built.
 	Given string
-	// Release is what Dir downloads. The zero Release makes it build the programs.
+	// Release is the release that Dir downloads. With the zero Release, Dir builds the programs.
 	Release Release
 	// Report receives progress.
 	Report Reporter
 }
 
-// Dir returns a folder that holds etcd, kube-apiserver and kubectl, to which KUBEBUILDER_ASSETS may be set. It is the
-// given folder or one in the cache. If the cache holds none, Dir downloads the release, and builds the programs if the
-// download fails.
+// Dir returns a folder with etcd, kube-apiserver and kubectl, to which KUBEBUILDER_ASSETS may be set. It is the given folder or one in the cache. If
+// the cache has none, Dir downloads the release, and builds the programs if the download fails.
 func (p Provider) Dir(ctx context.Context) (string, error) {
 	if p.Given != "" {
 		return p.Given, p.checkGiven()

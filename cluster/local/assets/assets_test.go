@@ -99,7 +99,7 @@ func TestStamps(t *testing.T) {
 	}
 }
 
-// withProgram is a module that has a program of its own.
+// withProgram returns a module with its own program.
 func withProgram(t *testing.T) string {
 	t.Helper()
 	dir := module(t, goMod)
@@ -172,7 +172,7 @@ func TestPathsWithGivenFolder(t *testing.T) {
 	}
 }
 
-// cachedDir is the folder in which a provider looks for what it built.
+// cachedDir returns the folder in which a provider looks for what it built.
 func cachedDir(t *testing.T, p Provider) string {
 	t.Helper()
 	_, dir, err := p.locate(ControlPlane())
@@ -196,7 +196,7 @@ func TestDirIsSilentWhenCached(t *testing.T) {
 	}
 }
 
-// tiny is a module with a program of its own, which builds in a moment.
+// tiny returns a module with its own program, which builds in a moment.
 func tiny(t *testing.T, source string) (string, program) {
 	t.Helper()
 	dir := module(t, "module example.com/tiny\n\ngo 1.26.0\n")

@@ -32,7 +32,7 @@ import (
 // keep is how long programs built from earlier pins stay in the cache.
 const keep = 7 * 24 * time.Hour
 
-// Build returns the folder of a set's programs as the module pins them, after building those that it lacks.
+// Build returns the folder of a set's programs in the versions that the module pins. It builds missing programs.
 func (p Provider) Build(ctx context.Context, set Set) (string, error) {
 	pins, dir, err := p.locate(set)
 	if err != nil {
@@ -100,7 +100,7 @@ func (p Provider) announce(what string, todo []program) {
 	}
 }
 
-// compile builds one program into a folder of its own and moves it into place when it is whole.
+// compile builds one program in a separate folder and moves it into place when it is complete.
 func (p Provider) compile(ctx context.Context, dir string, pins pins, w program, count string) error {
 	tmp, err := os.MkdirTemp(dir, ".build-")
 	if err != nil {
@@ -132,8 +132,8 @@ func (p Provider) goBuild(ctx context.Context, tmp string, args []string) *exec.
 	return cmd
 }
 
-// Download fetches the source of a module that ours requires into Go's module cache, unless it is there. A program in
-// the cache of programs does not mean that its source is there too.
+// Download fetches the source of a module that ours requires into Go's module cache, unless it is there. A program in the cache of programs does not
+// mean that its source exists too.
 func (p Provider) Download(ctx context.Context, module string) error {
 	if output, err := run(p.goCommand(ctx, "mod", "download", module)); err != nil {
 		return fmt.Errorf("cannot download the source of %s: %w\n%s", module, err, output)
@@ -141,8 +141,8 @@ func (p Provider) Download(ctx context.Context, module string) error {
 	return nil
 }
 
-// Source returns the folder that holds the source of a module that ours requires. It is read-only and exists only
-// after Download or a build of something in that module.
+// Source returns the folder with the source of a module that ours requires. It is read-only and exists only after Download or a build of something in
+// that module.
 func (p Provider) Source(ctx context.Context, module string) (string, error) {
 	output, err := run(p.goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", module))
 	if err != nil || output == "" {

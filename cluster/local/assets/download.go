@@ -40,11 +40,11 @@ type Release struct {
 	Version versions.Concrete
 	// Digests are the SHA-512 digests of the archives in hexadecimal, by OS/ARCH. Other platforms cannot be downloaded.
 	Digests map[string]string
-	// Timeout is how long the server may send nothing before the download fails.
+	// Timeout is how long the server may send no data before the download fails.
 	Timeout time.Duration
 }
 
-// ControlPlaneRelease is the release of the version that the launcher's module pins. The digests are those of the index.
+// ControlPlaneRelease returns the release of the version that the launcher's module pins. The digests are those of the index.
 func ControlPlaneRelease() Release {
 	return Release{
 		IndexURL: remote.DefaultIndexURL,
@@ -63,7 +63,7 @@ func ControlPlaneRelease() Release {
 	}
 }
 
-// item is the entry of this platform in a store of setup-envtest.
+// item returns the entry of this platform in a store of setup-envtest.
 func (r Release) item() store.Item {
 	return store.Item{Version: r.Version, Platform: versions.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}}
 }
@@ -98,7 +98,7 @@ func (p Provider) download(ctx context.Context) error {
 	return p.unpack(ctx, archive)
 }
 
-// receive writes the archive of the release to a file and fails unless it has the digest.
+// receive writes the archive of the release to a file and fails unless the archive has the digest.
 func (p Provider) receive(ctx context.Context, archive io.Writer, digest string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -127,7 +127,7 @@ func (p Provider) unpack(ctx context.Context, archive io.Reader) error {
 	if err := cache.Add(logr.NewContext(ctx, logr.Discard()), p.Release.item(), archive); err != nil {
 		return err
 	}
-	// The store removes the right to write, without which only root could remove the folder.
+	// The store removes the write permission, without which only root could remove the folder.
 	if err := os.Chmod(p.downloaded(), 0o750); err != nil { //nolint:gosec // It is a folder.
 		return err
 	}

@@ -36,7 +36,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// archiveOf returns a release's archive that holds the given programs.
+// archiveOf returns a release's archive with the given programs.
 func archiveOf(t *testing.T, programs ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -172,7 +172,7 @@ func TestDownloadWithoutNetwork(t *testing.T) {
 	}
 }
 
-// TestControlPlaneRelease compares the release with the version of Kubernetes that is built elsewhere.
+// TestControlPlaneRelease compares the release with the version of Kubernetes that is otherwise built.
 func TestControlPlaneRelease(t *testing.T) {
 	path := filepath.Join("..", "..", "go.mod")
 	b, err := os.ReadFile(path)

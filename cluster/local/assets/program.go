@@ -41,14 +41,14 @@ type program struct {
 type Set struct {
 	name     string
 	programs []program
-	// pin is the module whose required version the programs report, by the stamps of the linker.
+	// pin is the module whose required version the programs report. The linker sets it.
 	pin    string
 	stamps func(version string) []string
 	// tags are the build tags, separated by commas.
 	tags string
 }
 
-// ControlPlane returns Kubernetes, as far as the launcher runs it.
+// ControlPlane returns the programs of Kubernetes that the launcher runs.
 func ControlPlane() Set {
 	return Set{name: "the control plane", pin: "k8s.io/kubernetes", stamps: kubernetesStamps, programs: []program{
 		{name: Etcd, pkg: "go.etcd.io/etcd/server/v3", cold: 80 * time.Second},
@@ -64,45 +64,45 @@ func CrossplaneCore() Set {
 	}}
 }
 
-// Crossplane1Core is the last of Crossplane 1, without any package.
+// Crossplane1Core returns the last release of Crossplane 1, without any package.
 func Crossplane1Core() Set {
 	return Set{name: "Crossplane 1", pin: Crossplane1Module, stamps: crossplane1Stamps, programs: []program{
 		{name: Crossplane, pkg: Crossplane1Module + "/cmd/crossplane", cold: 90 * time.Second},
 	}}
 }
 
-// PatchAndTransform is the function that most Compositions are made of.
+// PatchAndTransform returns the function that most Compositions use.
 func PatchAndTransform() Set {
 	return Set{name: Function, pin: FunctionModule, programs: []program{
 		{name: Function, pkg: FunctionModule, cold: 110 * time.Second},
 	}}
 }
 
-// InClusterIPAM is Cluster API's provider of IPAM whose pools are objects of the same cluster.
+// InClusterIPAM returns Cluster API's IPAM provider whose pools are objects of the same cluster.
 func InClusterIPAM() Set {
 	return Set{name: IPAM, pin: IPAMModule, programs: []program{
 		{name: IPAM, pkg: IPAMModule, cold: 75 * time.Second},
 	}}
 }
 
-// withoutGRPC is a tag that leaves gRPC, and a hundred packages with it, out of the client of Google's object storage, which nothing here uses.
+// withoutGRPC is a build tag that removes gRPC, and a hundred packages with it, from the client of Google's object storage, which is not used here.
 const withoutGRPC = "disable_grpc_modules"
 
-// KustomizeController is the controller of Flux's Kustomizations.
+// KustomizeController returns the controller of Flux's Kustomizations.
 func KustomizeController() Set {
 	return Set{name: Kustomize, pin: KustomizeModule, tags: withoutGRPC, programs: []program{
 		{name: Kustomize, pkg: KustomizeModule, cold: 150 * time.Second},
 	}}
 }
 
-// ExternalDNSInMemory is external-dns with its provider in memory alone: a program of this repository.
+// ExternalDNSInMemory returns external-dns with only its in-memory provider: a program of this repository.
 func ExternalDNSInMemory() Set {
 	return Set{name: ExternalDNS, pin: ExternalDNSModule, programs: []program{
 		{name: ExternalDNS, pkg: ".", cold: 120 * time.Second},
 	}}
 }
 
-// VeleroWithFiles is Velero with a plugin that keeps its backups in files: a program of this repository.
+// VeleroWithFiles returns Velero with a plugin that keeps its backups in files: a program of this repository.
 func VeleroWithFiles() Set {
 	return Set{name: "Velero", pin: VeleroModule, tags: withoutGRPC, programs: []program{
 		{name: Velero, pkg: ".", cold: 90 * time.Second},
@@ -135,7 +135,7 @@ func readPins(module string, set Set) (pins, error) {
 	return pins{}, fmt.Errorf("cannot find %s among the requirements of %q", set.pin, path)
 }
 
-// flags are the arguments of go build, the same for every program, so that they share the build cache.
+// flags returns the arguments of go build, the same for every program, so that they share the build cache.
 func (p pins) flags() []string {
 	flags := []string{"-buildvcs=false", "-trimpath", "-ldflags=-s -w " + strings.Join(p.stamps, " ")}
 	if p.tags != "" {
@@ -178,7 +178,7 @@ func kubernetesStamps(version string) []string {
 // key returns the name of the folder of programs with these pins. It reads a few files and runs no program, so that a
 // start with cached programs is fast.
 func (p pins) key() (string, error) {
-	sources, err := filepath.Glob(filepath.Join(p.module, "*.go")) // A module may have a program of its own.
+	sources, err := filepath.Glob(filepath.Join(p.module, "*.go")) // A module may also have its own program.
 	if err != nil {
 		return "", err
 	}

@@ -37,8 +37,7 @@ func (r Reporter) Linef(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.Out, format+"\n", args...)
 }
 
-// start announces a build, with how long it takes from a cold cache, and shows how long it has taken
-// until the function that it returns is called.
+// start announces a build and how long it takes with a cold cache. It shows the elapsed time until the returned function is called.
 func (r Reporter) start(name string, cold time.Duration) func(error) {
 	begin := time.Now()
 	stop := make(chan struct{})

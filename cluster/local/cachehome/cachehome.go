@@ -16,9 +16,8 @@ limitations under the License.
 
 // Package cachehome keeps the files of the control plane's start-up library inside the checkout.
 //
-// That library, controller-runtime's envtest, reserves ports by files in the user's cache folder and
-// creates a folder for them while the program initializes. Importing this package, which depends on
-// no package that initializes later than envtest, moves the folder to .cache of the checkout. On
+// That library, controller-runtime's envtest, reserves ports with files in the user's cache folder and creates a folder for them while the program
+// initializes. Importing this package, which depends on no package that initializes later than envtest, moves the folder to .cache of the checkout. On
 // systems whose cache folder does not follow XDG_CACHE_HOME (macOS) the library's folder stays where it is.
 package cachehome
 
@@ -29,8 +28,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-// init runs before that of envtest: Go initializes packages in the order of their import paths as far
-// as dependencies allow, and there is no later moment at which the folder could still be chosen.
+// init runs before that of envtest: Go initializes packages in the order of their import paths as far as dependencies allow. Later it would be too late
+// to choose the folder.
 func init() { //nolint:gochecknoinits // See above.
 	repo, err := repository.Find(".")
 	if err != nil {

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package commands implements the launcher's commands up and run, and the environment that all commands share: a control
-// plane that serves the provider's kinds, and the programs that run beside it.
+// Package commands implements the launcher's commands up and run, and the environment that all commands share: a control plane that serves the
+// provider's kinds, and the programs that run with it.
 package commands
 
 import (
@@ -39,11 +39,11 @@ import (
 type Environment struct {
 	Repo    repository.Repository
 	Console *console.Console
-	// Dir is the folder that the launch writes into.
+	// Dir is the folder for the files of the launch.
 	Dir string
 	// Kube is a client of the API server. It is set when the API server runs.
 	Kube kube.Client
-	// Kubeconfig is the file with which programs reach the API server.
+	// Kubeconfig is the file that programs use to reach the API server.
 	Kubeconfig string
 	// Kubectl is the path of kubectl. It is empty if the API server is not ours.
 	Kubectl string
@@ -97,7 +97,7 @@ func FunctionAssets(repo repository.Repository) assets.Provider {
 	return assets.Provider{Module: repo.FunctionModule(), Cache: repo.FunctionCache(), Report: Assets(repo).Report}
 }
 
-// IPAMAssets returns the provider of the program of Cluster API's provider of IPAM, which reports on standard error.
+// IPAMAssets returns the provider of the program of Cluster API's IPAM provider, which reports on standard error.
 func IPAMAssets(repo repository.Repository) assets.Provider {
 	return assets.Provider{Module: repo.IPAMModule(), Cache: repo.IPAMCache(), Report: Assets(repo).Report}
 }
@@ -117,7 +117,7 @@ func VeleroAssets(repo repository.Repository) assets.Provider {
 	return assets.Provider{Module: repo.VeleroModule(), Cache: repo.VeleroCache(), Report: Assets(repo).Report}
 }
 
-// PrepareNeighbours builds the programs of other projects that run beside the provider in the end-to-end tests, which must end within a time.
+// PrepareNeighbours builds the programs of other projects that run in the end-to-end tests, since those tests have a time limit.
 func PrepareNeighbours(ctx context.Context, repo repository.Repository) error {
 	for _, each := range []struct {
 		provider assets.Provider

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
-// Target selects the API server that the provider connects to. The zero Target is a control plane of our own.
+// Target selects the API server that the provider connects to. The zero Target is a separate control plane.
 type Target struct {
 	// Current selects the API server that kubectl would use.
 	Current bool
@@ -79,8 +79,8 @@ func (s *Environment) connectTo(ctx context.Context, t Target) error {
 	return s.useCluster(t)
 }
 
-// useCluster connects the environment to an existing API server. Programs get a copy of the kubeconfig that holds only the
-// current context, because a kubeconfig may consist of several files.
+// useCluster connects the environment to an existing API server. Programs get a copy of the kubeconfig that contains only the current context, because
+// a kubeconfig may consist of several files.
 func (s *Environment) useCluster(t Target) error {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = t.Kubeconfig

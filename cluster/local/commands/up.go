@@ -42,8 +42,8 @@ func Up(repo repository.Repository) supervisor.Task {
 	}
 }
 
-// Usage returns the shell commands after which kubectl reaches the environment's control plane. They include an alias for
-// our kubectl if none is installed.
+// Usage returns the shell commands that configure kubectl for the environment's control plane. They include an alias for our kubectl if none is
+// installed.
 func (s *Environment) Usage() string {
 	usage := "  export KUBECONFIG=" + s.Kubeconfig
 	if _, err := exec.LookPath("kubectl"); err != nil {

@@ -36,7 +36,7 @@ type Console struct {
 	now      func() time.Time
 
 	mu sync.Mutex
-	// drawn is the number of lines of the table that the cursor stands below.
+	// drawn is the number of lines of the table above the cursor.
 	drawn int
 }
 
@@ -57,7 +57,7 @@ func IsTerminal(f *os.File) bool {
 // Terminal reports whether the console can rewrite lines.
 func (c *Console) Terminal() bool { return c.terminal }
 
-// Elapsed is the time since the console was made.
+// Elapsed returns the time since the console was created.
 func (c *Console) Elapsed() time.Duration { return c.now().Sub(c.start) }
 
 // Stepf writes a line that starts with the elapsed time.
@@ -70,7 +70,7 @@ func (c *Console) Text(text string) {
 	c.print(text + "\n")
 }
 
-// print leaves a table that was drawn where it is and writes below it.
+// print leaves the last table in place and writes below it.
 func (c *Console) print(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *Console) Table(rows [][]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var b strings.Builder
-	// A line that wrapped would be two lines to the cursor: cut lines at the terminal's edge instead.
+	// The cursor would count a wrapped line as two, so lines are cut at the terminal's edge.
 	b.WriteString("\x1b[?7l")
 	if c.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", c.drawn)

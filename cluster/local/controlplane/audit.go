@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// An Option changes how an API server runs that writes into a folder.
+// An Option changes how an API server runs, which writes into a folder.
 type Option func(api *envtest.APIServer, dir string) error
 
 // auditLog is the file of audit events in the folder of the control plane.
@@ -67,8 +67,8 @@ func Audited() Option {
 	}
 }
 
-// Denials returns what the API server of a control plane that runs in the folder dir, with the option Audited, has denied
-// a service account, as "VERB PATH", each once.
+// Denials returns the requests of a service account that the API server of a control plane has denied, as "VERB PATH", each once. The control plane
+// runs in the folder dir with the option Audited.
 func Denials(dir, namespace, account string) ([]string, error) {
 	f, err := os.Open(filepath.Join(dir, auditLog))
 	if err != nil {

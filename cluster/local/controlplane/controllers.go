@@ -48,10 +48,9 @@ const (
 	namespaceResync = 5 * time.Minute
 )
 
-// controllers runs three controllers of kube-controller-manager in this process: the garbage collector deletes objects whose
-// owner is deleted, the namespace controller empties namespaces that are deleted, and the aggregation controller fills
-// ClusterRoles that aggregate others. The remaining controllers manage workloads and nodes, which no control plane of this
-// package has. To build the whole kube-controller-manager takes minutes.
+// controllers runs three controllers of kube-controller-manager in this process: the garbage collector deletes objects whose owner is deleted, the
+// namespace controller empties namespaces that are deleted, and the aggregation controller fills ClusterRoles that aggregate others. The remaining
+// controllers manage workloads and nodes, which no control plane of this package has. Building the whole kube-controller-manager takes minutes.
 type controllers struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup

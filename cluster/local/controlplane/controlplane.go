@@ -32,12 +32,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/assets"
-	_ "github.com/vitistack/provider-proxmox/cluster/local/cachehome" // Goes with envtest.
+	_ "github.com/vitistack/provider-proxmox/cluster/local/cachehome" // It must be imported with envtest.
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
-// ServiceRange is the range of cluster IPs. It is part of loopback, so that the address of a Service, such as that of a
-// webhook, leads to a process of this machine.
+// ServiceRange is the range of cluster IPs. It is part of loopback, so that the address of a Service, such as that of a webhook, reaches a process of
+// this machine.
 const ServiceRange = "127.96.0.0/16"
 
 const (
@@ -54,8 +54,8 @@ type ControlPlane struct {
 	options     []Option
 }
 
-// Start starts a control plane that listens on free ports of 127.0.0.1 and is administered by the
-// kubeconfig that it writes. Everything it writes, logs included, goes into the folder dir.
+// Start starts a control plane that listens on free ports of 127.0.0.1 and writes a kubeconfig for its administrator. It writes all files, including
+// logs, into the folder dir.
 func Start(ctx context.Context, paths assets.Paths, dir string, options ...Option) (*ControlPlane, error) {
 	c := &ControlPlane{kubeconfig: filepath.Join(dir, "kubeconfig"), options: options}
 	if err := c.start(ctx, paths, dir); err != nil {
@@ -137,10 +137,10 @@ func (c *ControlPlane) openLog(path string) (*os.File, error) {
 	return f, err
 }
 
-// Config returns what a client needs to talk to the API as an administrator.
+// Config returns a client configuration for an administrator of the API.
 func (c *ControlPlane) Config() *rest.Config { return rest.CopyConfig(c.env.Config) }
 
-// Kubeconfig is the file that lets kubectl and other programs administer the control plane.
+// Kubeconfig returns the file that lets kubectl and other programs administer the control plane.
 func (c *ControlPlane) Kubeconfig() string { return c.kubeconfig }
 
 // Stop stops the control plane: first the controllers, then the API, then its storage.

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// errTimeout is the error of until when the limit is over.
+// errTimeout is the error of until after the time limit.
 var errTimeout = errors.New("it takes too long")
 
 // board prints Machines as they change: as a table on a terminal, otherwise as one line for each change.
@@ -57,11 +57,11 @@ func (b *board) complete() bool {
 	return true
 }
 
-// empty reports whether every Machine is gone.
+// empty reports whether all Machines have been deleted.
 func (b *board) empty() bool { return len(b.machines) == 0 }
 
-// until prints changes until done returns true, and then returns nil. It returns an error when ctx ends, or when the limit
-// is over; a limit of 0 is none.
+// until prints changes until done returns true, and then returns nil. It returns an error when ctx ends, or after the time limit. A limit of 0 means
+// none.
 func (b *board) until(ctx context.Context, limit time.Duration, done func() bool) error {
 	if limit > 0 {
 		timed, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)

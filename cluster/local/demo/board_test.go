@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// shown returns a board that expects machines and a function that returns what it wrote.
+// shown returns a board that expects machines, and a function that returns its output.
 func shown(t *testing.T, changes <-chan machine.Change, machines ...machine.Machine) (*board, func() string) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -50,7 +50,7 @@ func shown(t *testing.T, changes <-chan machine.Change, machines ...machine.Mach
 	}
 }
 
-// feed returns a channel that gives changes, one after the other.
+// feed returns a channel that delivers changes one after the other.
 func feed(changes ...machine.Change) <-chan machine.Change {
 	c := make(chan machine.Change, len(changes))
 	for _, ch := range changes {

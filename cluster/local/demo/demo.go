@@ -47,7 +47,7 @@ type Mode int
 const (
 	// Stay keeps everything running until it is interrupted.
 	Stay Mode = iota
-	// Once checks the result, deletes the Machines, checks that their VMs are gone, and ends.
+	// Once checks the result, deletes the Machines, checks that their VMs no longer exist, and ends.
 	Once
 )
 
@@ -79,7 +79,7 @@ func Run(repo repository.Repository, mode Mode) supervisor.Task {
 	}
 }
 
-// start starts the programs and creates the configurations that lead the provider to the simulator.
+// start starts the programs and creates the configurations that connect the provider to the simulator.
 func (d *demo) start(ctx context.Context) (err error) {
 	if err := d.checkInputs(); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (d *demo) show(ctx context.Context) error {
 	return nil
 }
 
-// applyFromNothing applies an Image and Machines of it, with the mirror in place of Debian's server.
+// applyFromNothing applies an Image and Machines that use it, with the mirror replacing Debian's server.
 func (d *demo) applyFromNothing(ctx context.Context) error {
 	text, err := os.ReadFile(d.Repo.FromNothing())
 	if err != nil {
@@ -186,7 +186,7 @@ func (d *demo) applyFromNothing(ctx context.Context) error {
 	return d.kubectl(ctx, "apply", "-f", path)
 }
 
-// stay prints how to go on by hand and reports changes until it is interrupted.
+// stay prints how to continue manually and reports changes until it is interrupted.
 func (d *demo) stay(ctx context.Context) error {
 	d.Console.Text(d.hints())
 	d.board.printLines()

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
-// A proposal is a command of kubectl with which somebody may go on.
+// A proposal is a command of kubectl to continue with.
 type proposal struct {
 	arguments []string
 	// shows is a part of the output of the command.
@@ -50,7 +50,7 @@ func (p proposal) String() string {
 	return strings.Join(words, " ")
 }
 
-// proposals are about the first and the last Machine.
+// proposals returns commands for the first and the last Machine.
 func (d *demo) proposals() []proposal {
 	keys := sortedKeys(d.board.machines)
 	first, last := keys[0], keys[len(keys)-1]
@@ -66,7 +66,7 @@ func (d *demo) proposals() []proposal {
 
 func on(verb string, key machine.Key) []string { return append([]string{verb}, key.Arguments()...) }
 
-// hints returns the text that explains how to go on with kubectl.
+// hints returns the text that explains how to continue with kubectl.
 func (d *demo) hints() string {
 	lines := []string{"", "Go on in another terminal:", "", d.Usage(), ""}
 	for _, p := range d.proposals() {
@@ -81,7 +81,7 @@ func (d *demo) hints() string {
 	), "\n")
 }
 
-// tryProposals runs what is proposed, and checks what it shows and does.
+// tryProposals runs the proposed commands, and checks their output and effects.
 func (d *demo) tryProposals(ctx context.Context) error {
 	for _, p := range d.proposals() {
 		d.Console.Stepf("$ %s", p)
@@ -102,7 +102,7 @@ func (d *demo) tryProposals(ctx context.Context) error {
 	return nil
 }
 
-// checkStopped waits until a Machine says that its VM is stopped, and until the list of VMs says so, which Proxmox VE makes again every ten seconds.
+// checkStopped waits until a Machine shows that its VM is stopped, and until the list of VMs shows it too, which Proxmox VE updates every ten seconds.
 func (d *demo) checkStopped(ctx context.Context, key machine.Key) error {
 	if err := d.board.until(ctx, readyTimeout, func() bool { return d.board.machines[key].Phase == "Stopped" }); err != nil {
 		return err
@@ -122,13 +122,13 @@ func (d *demo) checkStopped(ctx context.Context, key machine.Key) error {
 	return err
 }
 
-// The list of VMs is looked at until it has what was done, for so long, and so often.
+// The list of VMs is read until it shows the effect, with this timeout and interval.
 const (
 	listedWithin = 15 * time.Second
 	listedPoll   = 200 * time.Millisecond
 )
 
-// checkDeleted waits until a Machine is gone. That its VM is gone too is checked with those of all others.
+// checkDeleted waits until a Machine no longer exists. A later check covers the VMs of all Machines.
 func (d *demo) checkDeleted(ctx context.Context, key machine.Key) error {
 	return d.board.until(ctx, deleteTimeout, func() bool {
 		_, there := d.board.machines[key]

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// TestProposals has a shell take each command apart into the arguments that make demo ONCE=1 tries.
+// TestProposals checks that a shell splits each command into the arguments that make demo ONCE=1 uses.
 func TestProposals(t *testing.T) {
 	b, _ := shown(t, nil, machine.Machine{Key: machine.Key{Name: "archive"}}, machine.Machine{Key: machine.Key{Namespace: "default", Name: "web"}})
 	for _, p := range (&demo{board: b}).proposals() {

@@ -31,7 +31,7 @@ import (
 	"time"
 )
 
-// debian is where the example's image and the list of its checksums are.
+// debian is the location of the example's image and of the list of its checksums.
 const debian = "https://cloud.debian.org/images/cloud/trixie/latest"
 
 const (
@@ -39,7 +39,7 @@ const (
 	sumsFile  = "SHA512SUMS"
 )
 
-// mirror serves an image and the list of its checksums on loopback, in place of Debian's server.
+// mirror serves an image and the list of its checksums on loopback, replacing Debian's server.
 type mirror struct {
 	url   string
 	image []byte
@@ -59,19 +59,19 @@ func startMirror(ctx context.Context) (*mirror, error) {
 	}()
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			panic(err) // Nobody but this process listens there.
+			panic(err) // Only this process listens there.
 		}
 	}()
 	return m, nil
 }
 
-// The size of the disk in the image, and of the image.
+// The size of the disk in the image, and the size of the image.
 const (
 	diskSize  = 2 << 30
 	imageSize = 1 << 20
 )
 
-// emptyDisk is an image in the format qcow2 of a disk without content.
+// emptyDisk returns a qcow2 image of a disk without content.
 func emptyDisk() []byte {
 	b := make([]byte, imageSize)
 	copy(b, "QFI\xfb")

@@ -27,7 +27,7 @@ import (
 	"testing"
 )
 
-// TestMirror has the mirror serve what the example asks Debian for.
+// TestMirror checks that the mirror serves what the example downloads from Debian.
 func TestMirror(t *testing.T) {
 	m, err := startMirror(t.Context())
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// verify checks the VMs and Secrets of the examples, tries what is proposed, deletes the Machines, and checks that none of their VMs remains.
+// verify checks the VMs and Secrets of the examples, tries the proposed commands, deletes the Machines, and checks that none of their VMs remains.
 func (d *demo) verify(ctx context.Context) error {
 	machines := maps.Clone(d.board.machines)
 	secrets, err := d.check(ctx, machines)
@@ -57,7 +57,7 @@ func (d *demo) verify(ctx context.Context) error {
 	return nil
 }
 
-// check compares Machines with what the simulator holds, and returns how many connection Secrets it found.
+// check compares Machines with the simulator's content, and returns how many connection Secrets it found.
 func (d *demo) check(ctx context.Context, machines map[machine.Key]machine.Machine) (int, error) {
 	vms, err := d.simulator.VMs(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *demo) checkSecret(ctx context.Context, m machine.Machine) error {
 	return nil
 }
 
-// deleteAll deletes the Machines and waits until they are gone.
+// deleteAll deletes the Machines and waits until they no longer exist.
 func (d *demo) deleteAll(ctx context.Context) error {
 	for _, resource := range machine.Resources() {
 		args := []string{"delete", resource.GroupResource().String(), "--all", "--wait=false"}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package externaldns runs external-dns with records in memory beside what else runs.
+// Package externaldns runs external-dns with records in memory in an environment.
 package externaldns
 
 import (
@@ -35,18 +35,18 @@ import (
 // zone is the zone in memory.
 const zone = "example.org"
 
-// Definitions is the folder of the definitions of external-dns.
+// Definitions returns the folder of the definitions of external-dns.
 func Definitions(ctx context.Context, repo repository.Repository) (string, error) {
 	source, err := commands.ExternalDNSAssets(repo).Source(ctx, assets.ExternalDNSModule)
 	return filepath.Join(source, "config", "crd", "standard"), err
 }
 
-// Records asks for the present records.
+// Records reads the current records.
 type Records struct {
 	url string
 }
 
-// Spec builds the program, and returns how to start it and how to ask for its records. It reads the DNSEndpoints of a namespace, or of all.
+// Spec builds the program, and returns how to start it and how to read its records. The program reads the DNSEndpoints of one namespace or of all.
 func Spec(ctx context.Context, repo repository.Repository, kubeconfig, namespace string) (process.Spec, Records, error) {
 	dir, err := commands.ExternalDNSAssets(repo).Build(ctx, assets.ExternalDNSInMemory())
 	if err != nil {
@@ -69,7 +69,7 @@ func Spec(ctx context.Context, repo repository.Repository, kubeconfig, namespace
 	}, records, nil
 }
 
-// Now has external-dns make its records what the DNSEndpoints say, and returns them: of each the name, the time to live, the type and the targets.
+// Now lets external-dns update its records to match the DNSEndpoints, and returns them: the name, the time to live, the type and the targets of each.
 func (r Records) Now(ctx context.Context) ([]string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url, nil)
 	if err != nil {

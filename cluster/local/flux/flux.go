@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package flux runs Flux's kustomize-controller beside what else runs.
+// Package flux runs Flux's kustomize-controller in an environment.
 package flux
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
-// Start gives the API server the definitions of Flux that kustomize-controller watches, and starts the program. It has the rights of an
-// administrator, as Flux installs it.
+// Start installs the definitions of Flux that kustomize-controller watches in the API server, and starts the program. The program has the permissions
+// of an administrator, as in Flux's installation.
 func Start(ctx context.Context, e *commands.Environment) error {
 	programs := commands.FluxAssets(e.Repo)
 	dir, err := programs.Build(ctx, assets.KustomizeController())
@@ -52,7 +52,7 @@ func Start(ctx context.Context, e *commands.Environment) error {
 	return err
 }
 
-// definitions are the kinds that kustomize-controller watches: its own, and the sources, which source-controller serves.
+// definitions returns the kinds that kustomize-controller watches: its own, and the sources, which source-controller serves.
 func definitions(e *commands.Environment, programs assets.Provider) []commands.Definitions {
 	return []commands.Definitions{
 		{Provider: programs, Module: assets.KustomizeModule, Names: []string{"kustomize.toolkit.fluxcd.io_kustomizations"}},

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package ipam runs Cluster API's in-cluster provider of IPAM beside what else runs.
+// Package ipam runs Cluster API's in-cluster IPAM provider in an environment.
 package ipam
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
-// Start gives the API server the definitions of Cluster API that the provider of IPAM watches and those of its pools, and starts the program.
+// Start installs the definitions of Cluster API that the IPAM provider watches, and those of its pools, in the API server, and starts the program.
 func Start(ctx context.Context, e *commands.Environment) error {
 	programs := commands.IPAMAssets(e.Repo)
 	dir, err := programs.Build(ctx, assets.InClusterIPAM())
@@ -44,7 +44,7 @@ func Start(ctx context.Context, e *commands.Environment) error {
 	_, err = e.Run(ctx, process.Spec{
 		Name: "ipam",
 		Path: filepath.Join(dir, assets.IPAM),
-		// Its webhooks check pools only, and would need certificates.
+		// Its webhooks only check pools, and would need certificates.
 		Args:  []string{"--kubeconfig=" + e.Kubeconfig, "--webhook-port=0", "--metrics-bind-address=0", "--health-probe-bind-address=" + address},
 		Env:   os.Environ(),
 		Ready: process.HTTP("http://" + address + "/readyz"),
@@ -52,8 +52,8 @@ func Start(ctx context.Context, e *commands.Environment) error {
 	return err
 }
 
-// definitions are the kinds that the provider of IPAM watches. Those of Cluster API are of the version that the provider's tests use, and convert
-// an object to another version without a webhook, by its name alone.
+// definitions returns the kinds that the IPAM provider watches. Those of Cluster API have the version that the provider's tests use. They convert an
+// object to another version without a webhook, by its name alone.
 func definitions(e *commands.Environment, programs assets.Provider) []commands.Definitions {
 	return []commands.Definitions{
 		{

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package kube talks to the Kubernetes API of a launch.
+// Package kube is a client of the Kubernetes API of a launch.
 package kube
 
 import (
@@ -34,13 +34,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	_ "github.com/vitistack/provider-proxmox/cluster/local/cachehome" // Goes with envtest.
+	_ "github.com/vitistack/provider-proxmox/cluster/local/cachehome" // It must be imported with envtest.
 )
 
 // fieldManager owns the fields that the launcher applies.
 const fieldManager = client.FieldOwner("provider-proxmox-launcher")
 
-// crdTimeout bounds the time from applying the definitions to their being served.
+// crdTimeout limits the time from applying the definitions until they are served.
 const crdTimeout = 30 * time.Second
 
 // Client reads and applies objects of any kind.
@@ -49,8 +49,7 @@ type Client struct {
 	config *rest.Config
 }
 
-// NewClient returns a client for an API server. It asks the server for the kinds that it serves, and asks
-// again when it meets one that it does not know.
+// NewClient returns a client for an API server. It discovers the kinds that the server serves, and repeats that for a kind that it does not know.
 func NewClient(config *rest.Config) (Client, error) {
 	c, err := client.New(config, client.Options{})
 	if err != nil {
@@ -59,7 +58,7 @@ func NewClient(config *rest.Config) (Client, error) {
 	return Client{Client: c, config: config}, nil
 }
 
-// Config returns what another client needs to reach the same API server.
+// Config returns a configuration for another client of the same API server.
 func (c Client) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Apply applies an object on the server's side and takes over fields that others own.
@@ -117,8 +116,7 @@ func definitions(objs []*unstructured.Unstructured) ([]*apiextensionsv1.CustomRe
 	return crds, nil
 }
 
-// ReadDir reads the objects in the *.yaml files of a folder, in the order of the files' names. A folder
-// that does not exist holds none.
+// ReadDir reads the objects in the *.yaml files of a folder, in the order of the files' names. A folder that does not exist has none.
 func ReadDir(dir string) ([]*unstructured.Unstructured, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {

@@ -28,14 +28,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Change is a Machine that appeared, changed, or is gone.
+// Change is a Machine that appeared, changed, or was deleted.
 type Change struct {
 	Machine Machine
 	Gone    bool
 }
 
-// Follow watches the Machines of both scopes until ctx ends. The channel receives every Machine that is
-// there, then every change; whoever follows must receive from it until ctx ends.
+// Follow watches the Machines of both scopes until ctx ends. The channel receives every existing Machine, then every change. The caller must receive
+// from it until ctx ends.
 func Follow(ctx context.Context, config *rest.Config) (<-chan Change, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

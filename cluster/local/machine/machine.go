@@ -27,13 +27,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The API groups that hold the kind Machine.
+// The API groups that have the kind Machine.
 const (
 	ClusterGroup    = "proxmox.vitistack.io"
 	NamespacedGroup = "proxmox.m.vitistack.io"
 )
 
-// Resources are the resources of Machines, cluster-scoped and namespaced.
+// Resources returns the resources of Machines, cluster-scoped and namespaced.
 func Resources() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{
 		{Group: ClusterGroup, Version: "v1alpha1", Resource: "machines"},
@@ -41,7 +41,7 @@ func Resources() []schema.GroupVersionResource {
 	}
 }
 
-// Namespaced is the resource of namespaced Machines.
+// Namespaced returns the resource of namespaced Machines.
 func Namespaced() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: NamespacedGroup, Version: "v1alpha1", Resource: "machines"}
 }
@@ -69,7 +69,7 @@ func (k Key) Arguments() []string {
 	return []string{"machines." + NamespacedGroup, k.Name, "--namespace=" + k.Namespace}
 }
 
-// Machine is the state of a Machine as its status has it.
+// Machine is the state of a Machine according to its status.
 type Machine struct {
 	Key Key
 	// VMID is 0 until it is known.
@@ -82,7 +82,7 @@ type Machine struct {
 	Message string
 	// Deleting is true if its deletion was requested.
 	Deleting bool
-	// Secret is where its connection details are to be written. A zero Secret means nowhere.
+	// Secret is the Secret for its connection details. A zero Secret means none.
 	Secret types.NamespacedName
 }
 
@@ -103,7 +103,7 @@ func Of(u *unstructured.Unstructured) Machine {
 	return m.withConditions(u)
 }
 
-// withConditions returns the Machine with what its conditions say.
+// withConditions returns the Machine with the state in its conditions.
 func (m Machine) withConditions(u *unstructured.Unstructured) Machine {
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -137,12 +137,12 @@ func secretOf(u *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// Complete reports whether the Machine is ready, in sync, and known by a VMID.
+// Complete reports whether the Machine is ready, in sync, and has a VMID.
 func (m Machine) Complete() bool {
 	return m.Ready == "True" && m.Synced == "True" && m.VMID > 0 && !m.Deleting
 }
 
-// Headings are the headings of the columns that Row returns.
+// Headings returns the headings of the columns that Row returns.
 func Headings() []string {
 	return []string{"NAMESPACE", "NAME", "VMID", "NODE", "PHASE", "IP", "READY", ""}
 }

@@ -27,8 +27,8 @@ import (
 	"time"
 )
 
-// HTTP returns a probe that is satisfied when url answers 200 within two seconds. Certificates are not
-// verified: a probe sends nothing, and asks only programs that the launcher itself started on loopback.
+// HTTP returns a probe that succeeds when url answers 200 within two seconds. It does not verify certificates: it sends no data, and is used only for
+// programs that the launcher itself started on loopback.
 func HTTP(url string) Probe {
 	client := &http.Client{
 		Timeout: 2 * time.Second,
@@ -54,7 +54,7 @@ func HTTP(url string) Probe {
 	}
 }
 
-// TCP returns a probe that is satisfied when something listens at an address.
+// TCP returns a probe that succeeds when a program listens at an address.
 func TCP(address string) Probe {
 	return func(ctx context.Context) error {
 		dialer := net.Dialer{Timeout: 2 * time.Second}
@@ -66,14 +66,14 @@ func TCP(address string) Probe {
 	}
 }
 
-// Ports are taken from this range. It lies below those that systems give to outgoing connections, one of
-// which could otherwise take a port between its choice and its use.
+// Ports are chosen from this range. It is below the range for outgoing connections, one of which could otherwise take a port between its choice and its
+// use.
 const (
 	firstPort = 20000
 	portCount = 10000
 )
 
-// freePort returns a random port of 127.0.0.1 that nothing listens on at the moment.
+// freePort returns a random port of 127.0.0.1 that no program listens on at the moment.
 func freePort() (int, error) {
 	var last error
 	for range 100 {
@@ -87,7 +87,7 @@ func freePort() (int, error) {
 	return 0, fmt.Errorf("cannot find a free port on 127.0.0.1: %w", last)
 }
 
-// FreeAddress returns 127.0.0.1 with a port that nothing listens on at the moment, as host:port.
+// FreeAddress returns 127.0.0.1 with a port that no program listens on at the moment, as host:port.
 func FreeAddress() (string, error) {
 	port, err := freePort()
 	if err != nil {

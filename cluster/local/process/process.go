@@ -39,7 +39,7 @@ type Probe func(ctx context.Context) error
 
 // Spec describes a program to start.
 type Spec struct {
-	// Name is what messages call the program.
+	// Name is the name of the program in messages.
 	Name string
 	// Path is the program's file.
 	Path string
@@ -47,18 +47,17 @@ type Spec struct {
 	Args []string
 	// Env is its whole environment, as KEY=value.
 	Env []string
-	// Root is the folder that is the program's root directory, in which Path lies too. Empty means the machine's; any
-	// other needs the rights of root.
+	// Root is the folder that is the program's root directory, and that contains Path. Empty means the machine's. Any other requires root.
 	Root string
 	// User is the number of the user and of the group that the program runs as. 0 means those of this process.
 	User uint32
 	// Log is the file that receives its standard output and standard error.
 	Log string
-	// Ready reports when the program serves. A nil Ready means that it serves at once.
+	// Ready reports whether the program serves. A nil Ready means that it serves at once.
 	Ready Probe
 }
 
-// Process is a running program in a process group of its own.
+// Process is a running program in a separate process group.
 type Process struct {
 	spec   Spec
 	cmd    *exec.Cmd
@@ -66,9 +65,8 @@ type Process struct {
 	err    error
 }
 
-// Start starts a program and waits, for at most 30 seconds, until it is ready. The program outlives
-// ctx, which bounds the waiting alone: whoever started it calls Stop. When the program ends early or
-// does not become ready, Start stops it and returns an error that carries the end of its log.
+// Start starts a program and waits, for at most 30 seconds, until it is ready. The program outlives ctx, which only limits the wait: the caller must
+// call Stop. If the program ends early or does not become ready, Start stops it and returns an error with the end of its log.
 func Start(ctx context.Context, spec Spec) (*Process, error) {
 	p, err := launch(spec)
 	if err != nil {
@@ -93,7 +91,7 @@ func launch(spec Spec) (*Process, error) {
 
 	cmd := exec.Command(spec.Path, spec.Args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = spec.Env, log, log
-	// A group of its own: Ctrl-C in the terminal must reach the launcher alone, which stops the rest in order.
+	// With a separate group, Ctrl-C in the terminal reaches only the launcher, which stops the other programs in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	confine(cmd, spec)
 	if err := cmd.Start(); err != nil {
@@ -142,13 +140,13 @@ func (p *Process) waitReady(ctx context.Context) error {
 	}
 }
 
-// Name is what messages call the program.
+// Name returns the name of the program in messages.
 func (p *Process) Name() string { return p.spec.Name }
 
-// Log is the file that holds the program's output.
+// Log returns the file with the program's output.
 func (p *Process) Log() string { return p.spec.Log }
 
-// Pid is the program's process id.
+// Pid returns the program's process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Exited returns a channel that is closed when the program has ended.
@@ -181,8 +179,8 @@ func exitError(err error) error {
 	return err
 }
 
-// Stop asks the program to end, and kills its process group when it is still there after 20 seconds,
-// which is the error that Stop returns. Stopping a program that has ended does nothing.
+// Stop asks the program to end. If the program still runs after 20 seconds, Stop kills its process group and returns an error. Stopping a program that
+// has ended does nothing.
 func (p *Process) Stop() error {
 	select {
 	case <-p.exited:

@@ -32,7 +32,7 @@ import (
 	"time"
 )
 
-// behaviour tells this test program to play a program that the tests start.
+// behaviour makes this test program behave like a program that the tests start.
 const behaviour = "PROCESS_TEST_BEHAVIOUR"
 
 func TestMain(m *testing.M) {

@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// tailBytes bounds how much of a log LogTail reads.
+// tailBytes limits how much of a log LogTail reads.
 const tailBytes = 64 << 10
 
 // LogTail returns the last n lines of a log file, or a line with the reason why there are none.

@@ -26,11 +26,11 @@ import (
 	"strings"
 )
 
-// Connection holds the addresses and credentials of a Proxmox VE cluster.
+// Connection has the addresses and credentials of a Proxmox VE cluster.
 type Connection struct {
 	// Endpoints are URLs of the API, https://HOST:PORT, one or more of the same cluster.
 	Endpoints []string
-	// CA holds PEM certificates to trust instead of those of the system. May be empty.
+	// CA has PEM certificates to trust instead of those of the system. May be empty.
 	CA string
 	// InsecureSkipTLSVerify accepts any certificate.
 	InsecureSkipTLSVerify bool
@@ -40,7 +40,7 @@ type Connection struct {
 	Credentials Credentials
 }
 
-// Credentials are an API token, or a user's password. In JSON they are what the provider reads.
+// Credentials are an API token, or a user's password. Their JSON form is one that the provider reads.
 type Credentials struct {
 	// Username with realm, such as crossplane@pve.
 	Username string `json:"username"`
@@ -52,13 +52,12 @@ type Credentials struct {
 	Password string `json:"password,omitempty"`
 }
 
-// FromEnvironment reads a connection from these variables, by getenv; those in parentheses are accepted
-// as well: PROXMOX_ENDPOINT (PVE_ENDPOINT), several separated by commas; PROXMOX_TOKEN, or PROXMOX_TOKEN_ID and
-// PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME and PROXMOX_PASSWORD (PVE_…); PROXMOX_CA_FILE, a file that
-// readFile reads (PVE_CA_BUNDLE, the certificates themselves); PROXMOX_INSECURE_SKIP_TLS_VERIFY
-// (PVE_INSECURE_SKIP_VERIFY, PROXMOX_INSECURE); PVE_NODE_SELECTOR, nodes separated by commas. They mean what they mean to the provider and its
-// commands: PROXMOX_ goes before PVE_, credentials are of one prefix, and a token is preferred to a password. Errors name the variable that is missing
-// or malformed, and no value that is secret.
+// FromEnvironment reads a connection from variables with getenv. Variables in parentheses are alternatives: PROXMOX_ENDPOINT (PVE_ENDPOINT), several
+// separated by commas; PROXMOX_TOKEN, or PROXMOX_TOKEN_ID and PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME and PROXMOX_PASSWORD (PVE_…); PROXMOX_CA_FILE,
+// a file that readFile reads (PVE_CA_BUNDLE, the certificates themselves); PROXMOX_INSECURE_SKIP_TLS_VERIFY (PVE_INSECURE_SKIP_VERIFY,
+// PROXMOX_INSECURE); PVE_NODE_SELECTOR, nodes separated by commas. They have the same meaning for the provider and its commands: PROXMOX_ takes
+// precedence over PVE_, all credentials have one prefix, and a token takes precedence over a password. Errors name the variable that is missing or
+// malformed, and contain no secret values.
 func FromEnvironment(getenv func(string) string, readFile func(string) ([]byte, error)) (Connection, error) {
 	v := variables{getenv: getenv}
 	endpoints, err := v.endpoints()
@@ -125,15 +124,15 @@ func (v variables) nodes() []string {
 	return out
 }
 
-// prefixes of the variables, the first of which goes before the second.
+// prefixes returns the prefixes of the variables. The first takes precedence.
 func prefixes() []string { return []string{"PROXMOX_", "PVE_"} }
 
-// credentialVariables are the variables of credentials, without a prefix.
+// credentialVariables returns the variables of credentials, without a prefix.
 func credentialVariables() []string {
 	return []string{"TOKEN", "TOKEN_ID", "TOKEN_SECRET", "USERNAME", "PASSWORD"}
 }
 
-// byPrefix returns, for each prefix with which some of the names have a value, the first variable that has one. What counts is the first of them.
+// byPrefix returns, for each prefix with which some of the names have a value, the first such variable. The first of them is used.
 func (v variables) byPrefix(names ...string) (found, ofPrefixes []string) {
 	for _, prefix := range prefixes() {
 		for _, name := range names {
@@ -146,7 +145,7 @@ func (v variables) byPrefix(names ...string) (found, ofPrefixes []string) {
 	return found, ofPrefixes
 }
 
-// checkPrefixes returns an error if the endpoint of one prefix would get the credentials of the other although there is a choice.
+// checkPrefixes returns an error if the endpoint of one prefix would be used with the credentials of the other although both have credentials.
 func (v variables) checkPrefixes() error {
 	endpoints, ofEndpoints := v.byPrefix("ENDPOINT")
 	credentials, ofCredentials := v.byPrefix(credentialVariables()...)
@@ -158,7 +157,7 @@ func (v variables) checkPrefixes() error {
 		endpoints[0], credentials[0], others[0])
 }
 
-// credentials returns those of one prefix.
+// credentials returns the credentials of one prefix.
 func (v variables) credentials() (Credentials, error) {
 	found, ofPrefixes := v.byPrefix(credentialVariables()...)
 	prefix := append(ofPrefixes, prefixes()...)[0]
@@ -169,7 +168,7 @@ func (v variables) credentials() (Credentials, error) {
 	return c, err
 }
 
-// credentialsOf returns those whose variables have a prefix.
+// credentialsOf returns the credentials in the variables with a prefix.
 func (v variables) credentialsOf(prefix string) (Credentials, error) {
 	whole, id, secret := v.first(prefix+"TOKEN"), v.first(prefix+"TOKEN_ID"), v.first(prefix+"TOKEN_SECRET")
 	user, password := v.first(prefix+"USERNAME"), strings.TrimRight(v.getenv(prefix+"PASSWORD"), "\r\n")
@@ -203,13 +202,13 @@ func (v variables) credentialsOf(prefix string) (Credentials, error) {
 	return Credentials{Username: user, Password: password}, nil
 }
 
-// The forms of users and whole tokens, as the provider has them.
+// The forms of users and whole tokens, which the provider uses too.
 var (
 	reUser  = regexp.MustCompile(`^[^\s:/!=]+@[A-Za-z][A-Za-z0-9._-]+$`)
 	reToken = regexp.MustCompile(`^(?:PVEAPIToken=)?([^\s:/!=]+@[A-Za-z0-9._-]+![A-Za-z0-9._-]+)=(\S+)$`)
 )
 
-// missingOf is the error about a variable that is missing.
+// missingOf returns the error for a missing variable.
 func missingOf(prefix, id, secret, user, password string) error {
 	switch {
 	case id != "" && secret == "":
@@ -227,7 +226,8 @@ func missingOf(prefix, id, secret, user, password string) error {
 	}
 }
 
-// tokenCredentials takes the token's id, of the variable that is given, whole, user@realm!name, or as its name beside a user.
+// tokenCredentials returns credentials of a token. The given variable has its ID, either as a whole, user@realm!name, or as its name in addition to a
+// user.
 func tokenCredentials(prefix, given, user, id, secret string) (Credentials, error) {
 	owner, name, whole := strings.Cut(id, "!")
 	if !whole {
@@ -267,8 +267,7 @@ func (v variables) ca(readFile func(string) ([]byte, error)) (string, error) {
 	return string(b), nil
 }
 
-// connectionVariables returns the variables that are not handed on to the provider: they hold secrets, or would have it make a connection
-// of its own.
+// connectionVariables returns the variables that are not passed to the provider: they have secrets, or would cause it to create another connection.
 func connectionVariables() []string {
 	return []string{
 		"PROXMOX_TOKEN", "PVE_TOKEN", "PROXMOX_TOKEN_SECRET", "PVE_TOKEN_SECRET", "PROXMOX_PASSWORD", "PVE_PASSWORD", "PROXMOX_ENDPOINT", "PVE_ENDPOINT",

@@ -26,9 +26,9 @@ import (
 
 // Names of the objects that Objects returns.
 const (
-	// SystemNamespace holds the Secret that cluster-scoped configurations read.
+	// SystemNamespace has the Secret that cluster-scoped configurations read.
 	SystemNamespace = "crossplane-system"
-	// DefaultNamespace holds the namespaced configuration and its own Secret.
+	// DefaultNamespace has the namespaced configuration and its Secret.
 	DefaultNamespace = "default"
 
 	secretName = "proxmox-credentials" //nolint:gosec // The name of a Secret is none.
@@ -39,10 +39,9 @@ const (
 	namespacedAPI = "proxmox.m.vitistack.io/v1alpha1"
 )
 
-// Objects returns the objects that configure the connection, in the order in which to apply them:
-// the system namespace, the Secrets with the credentials, and a configuration named default of each
-// kind. The namespaced one, in the namespace default, has a Secret of its own there, since it reads
-// none elsewhere.
+// Objects returns the objects that configure the connection, in the order in which to apply them: the system namespace, the Secrets with the
+// credentials, and a configuration named default of each kind. The namespaced one is in the namespace default. It has a separate Secret there, since it
+// reads none elsewhere.
 func (c Connection) Objects() ([]*unstructured.Unstructured, error) {
 	credentials, err := json.Marshal(c.Credentials) //nolint:gosec // It goes into a Secret.
 	if err != nil {
@@ -91,7 +90,7 @@ func (c Connection) spec(secretRef map[string]any) map[string]any {
 	return map[string]any{"spec": spec}
 }
 
-// object returns an object with the given fields beside its metadata.
+// object returns an object with the given fields in addition to its metadata.
 func object(api, kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": api, "kind": kind}}
 	u.SetNamespace(namespace)

@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// readCA plays a folder that holds nothing but ca.pem.
+// readCA simulates a folder that contains only ca.pem.
 func readCA(path string) ([]byte, error) {
 	if path != "ca.pem" {
 		return nil, errors.New("no such file")
@@ -153,7 +153,7 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestVariables sees that variables stand for the same endpoint and login as in the provider and its commands, whose test has the cases.
+// TestVariables checks that variables define the same endpoint and login as in the provider and its commands, whose test has the cases.
 func TestVariables(t *testing.T) {
 	data, err := os.ReadFile("../../../cmd/provider/testdata/variables.yaml")
 	if err != nil {
@@ -183,7 +183,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// login is USER!TOKEN=SECRET, or USER:PASSWORD.
+// login returns USER!TOKEN=SECRET, or USER:PASSWORD.
 func login(c Credentials) string {
 	if c.TokenID == "" {
 		return c.Username + ":" + c.Password

@@ -23,9 +23,9 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
-// Spec describes the provider's process: the program at path, against the API server of a kubeconfig,
-// with its metrics and probes on free ports of 127.0.0.1. Of the environment env, such as os.Environ
-// returns it, it keeps everything but secrets and endpoints; so LOG_LEVEL, RECONCILE_INTERVAL and the like reach it.
+// Spec describes the provider's process: the program at path, against the API server of a kubeconfig, with its metrics and probes on free ports of
+// 127.0.0.1. It passes on the environment env, in the form of os.Environ, except secrets and endpoints, so that variables such as LOG_LEVEL and
+// RECONCILE_INTERVAL take effect.
 func Spec(path, kubeconfig string, env []string) (process.Spec, error) {
 	metrics, err := process.FreeAddress()
 	if err != nil {

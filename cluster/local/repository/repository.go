@@ -30,8 +30,7 @@ type Repository struct {
 	root string
 }
 
-// Find returns the checkout that holds dir, which may be any folder inside it.
-// It fails when neither dir nor a folder above it holds cluster/go.mod.
+// Find returns the checkout that holds dir, which may be any folder inside it. It fails if neither dir nor a folder above it has cluster/go.mod.
 func Find(dir string) (Repository, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -52,88 +51,88 @@ func isRoot(dir string) bool {
 	return err == nil
 }
 
-// Root is the top folder of the checkout.
+// Root returns the top folder of the checkout.
 func (r Repository) Root() string { return r.root }
 
-// Module is the folder of the Go module that pins the control plane.
+// Module returns the folder of the Go module that pins the control plane.
 func (r Repository) Module() string { return filepath.Join(r.root, "cluster") }
 
-// Cache is the folder, ignored by git, that holds everything the launcher writes.
+// Cache returns the folder for all files that the launcher writes. Git ignores it.
 func (r Repository) Cache() string { return filepath.Join(r.root, ".cache") }
 
-// ControlPlaneCache is the folder of the control plane's binaries, one folder per set of pins.
+// ControlPlaneCache returns the folder of the control plane's binaries, one folder per set of pins.
 func (r Repository) ControlPlaneCache() string { return filepath.Join(r.Cache(), "controlplane") }
 
-// Crossplane2Module is the folder of the Go module that pins Crossplane 2.
+// Crossplane2Module returns the folder of the Go module that pins Crossplane 2.
 func (r Repository) Crossplane2Module() string {
 	return filepath.Join(r.Module(), "crossplane", "core2")
 }
 
-// Crossplane1Module is the folder of the Go module that pins Crossplane 1.
+// Crossplane1Module returns the folder of the Go module that pins Crossplane 1.
 func (r Repository) Crossplane1Module() string {
 	return filepath.Join(r.Module(), "crossplane", "core1")
 }
 
-// FunctionModule is the folder of the Go module that pins the function of Compositions.
+// FunctionModule returns the folder of the Go module that pins the function of Compositions.
 func (r Repository) FunctionModule() string {
 	return filepath.Join(r.Module(), "crossplane", "function")
 }
 
-// NeighboursModule is the folder of the Go module that pins the projects whose definitions tests use.
+// NeighboursModule returns the folder of the Go module that pins the projects whose definitions tests use.
 func (r Repository) NeighboursModule() string { return filepath.Join(r.Module(), "neighbours") }
 
-// IPAMModule is the folder of the Go module that pins Cluster API's provider of IPAM.
+// IPAMModule returns the folder of the Go module that pins Cluster API's IPAM provider.
 func (r Repository) IPAMModule() string { return filepath.Join(r.NeighboursModule(), "ipam") }
 
-// IPAMCache is the folder of that provider's program, one folder per set of pins.
+// IPAMCache returns the folder of that provider's program, one folder per set of pins.
 func (r Repository) IPAMCache() string { return filepath.Join(r.Cache(), "ipam") }
 
-// FluxModule is the folder of the Go module that pins Flux's kustomize-controller.
+// FluxModule returns the folder of the Go module that pins Flux's kustomize-controller.
 func (r Repository) FluxModule() string { return filepath.Join(r.NeighboursModule(), "flux") }
 
-// FluxCache is the folder of that controller's program, one folder per set of pins.
+// FluxCache returns the folder of that controller's program, one folder per set of pins.
 func (r Repository) FluxCache() string { return filepath.Join(r.Cache(), "flux") }
 
-// ExternalDNSModule is the folder of the Go module of external-dns without DNS services.
+// ExternalDNSModule returns the folder of the Go module of external-dns without DNS services.
 func (r Repository) ExternalDNSModule() string {
 	return filepath.Join(r.NeighboursModule(), "externaldns")
 }
 
-// ExternalDNSCache is the folder of that program, one folder per set of pins.
+// ExternalDNSCache returns the folder of that program, one folder per set of pins.
 func (r Repository) ExternalDNSCache() string { return filepath.Join(r.Cache(), "externaldns") }
 
-// VeleroModule is the folder of the Go module of Velero with a plugin for files.
+// VeleroModule returns the folder of the Go module of Velero with a plugin for files.
 func (r Repository) VeleroModule() string { return filepath.Join(r.NeighboursModule(), "velero") }
 
-// VeleroCache is the folder of that program, one folder per set of pins.
+// VeleroCache returns the folder of that program, one folder per set of pins.
 func (r Repository) VeleroCache() string { return filepath.Join(r.Cache(), "velero") }
 
-// CrossplaneCache is the folder of the programs of Crossplane, one folder per set of pins.
+// CrossplaneCache returns the folder of the programs of Crossplane, one folder per set of pins.
 func (r Repository) CrossplaneCache() string { return filepath.Join(r.Cache(), "crossplane") }
 
-// FunctionCache is the folder of the function's program, one folder per set of pins.
+// FunctionCache returns the folder of the function's program, one folder per set of pins.
 func (r Repository) FunctionCache() string { return filepath.Join(r.Cache(), "function") }
 
-// Runs is the folder that holds one folder for each running launcher.
+// Runs returns the folder with one folder for each running launcher.
 func (r Repository) Runs() string { return filepath.Join(r.Cache(), "run") }
 
-// CRDs is the folder of the generated CustomResourceDefinitions.
+// CRDs returns the folder of the generated CustomResourceDefinitions.
 func (r Repository) CRDs() string { return filepath.Join(r.root, "package", "crds") }
 
-// QuickStart is the folder of the manifests that the demo applies.
+// QuickStart returns the folder of the manifests that the demo applies.
 func (r Repository) QuickStart() string { return filepath.Join(r.root, "examples", "quickstart") }
 
-// FromNothing is the manifest of an Image and Machines of it that the demo applies.
+// FromNothing returns the manifest of an Image and Machines that use it, which the demo applies.
 func (r Repository) FromNothing() string {
 	return filepath.Join(r.root, "examples", "namespaced", "from-nothing.yaml")
 }
 
-// Scenario is the file that describes what the demo's simulated PVE holds.
+// Scenario returns the file that describes the content of the demo's simulated PVE.
 func (r Repository) Scenario() string {
 	return filepath.Join(r.root, "examples", "scenarios", "quickstart.yaml")
 }
 
-// ScenarioWith writes the demo's scenario into a file of dir, with more after the headings of its sections.
+// ScenarioWith writes the demo's scenario into a file of dir, with additions after the headings of its sections.
 func (r Repository) ScenarioWith(dir string, additions map[string]string) (string, error) {
 	text, err := os.ReadFile(r.Scenario())
 	if err != nil {
@@ -150,7 +149,7 @@ func (r Repository) ScenarioWith(dir string, additions map[string]string) (strin
 	return file, os.WriteFile(file, []byte(added), 0o600)
 }
 
-// NetworkRights are what a scenario needs besides, so that the token of its user may change the networks of nodes.
+// NetworkRights returns the additions to a scenario that let the token of its user change the networks of nodes.
 func NetworkRights() map[string]string {
 	return map[string]string{
 		"\nacl:\n":   "  - {path: /nodes, user: crossplane@pve, roles: [PVEAuditor, NetworkReader, NetworkChanger]}\n",
@@ -158,8 +157,8 @@ func NetworkRights() map[string]string {
 	}
 }
 
-// Resolve returns an absolute path. A relative one is taken from the top of the checkout, which is where
-// people run make, and not from the folder in which make runs the launcher.
+// Resolve returns an absolute path. A relative one is resolved from the top of the checkout, where people run make, and not from the folder in which
+// make runs the launcher.
 func (r Repository) Resolve(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -167,8 +166,7 @@ func (r Repository) Resolve(path string) string {
 	return filepath.Join(r.root, path)
 }
 
-// Binary returns the path of a program that `make build` leaves in bin/.
-// It fails, saying so, when the program has not been built.
+// Binary returns the path of a program that `make build` leaves in bin/. If the program has not been built, it returns an error about that.
 func (r Repository) Binary(name string) (string, error) {
 	path := filepath.Join(r.root, "bin", name)
 	_, err := os.Stat(path)

@@ -35,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 )
 
-// Version is the release of Proxmox VE that is simulated.
+// Version is the simulated release of Proxmox VE.
 const Version = "9.2"
 
 // Speed is how much faster than a real server the simulated one works by default.
@@ -47,8 +47,7 @@ const (
 	tokenName = "demo"
 )
 
-// Simulator describes how to run and reach a simulator. The secret of its token is new for each launch and reaches the
-// program only in a file.
+// Simulator describes how to run and reach a simulator. The secret of its token is new for each launch and is passed to the program only in a file.
 type Simulator struct {
 	// Speed is how much faster than a real server it works.
 	Speed string
@@ -69,7 +68,7 @@ func New(dir string) (*Simulator, error) {
 	return NewAt(dir, address)
 }
 
-// NewAt prepares a simulator that listens at an address, HOST:PORT, and whose certificate is for other hosts too.
+// NewAt prepares a simulator that listens at an address, HOST:PORT, and whose certificate is also valid for other hosts.
 func NewAt(dir, address string, hosts ...string) (*Simulator, error) {
 	s := &Simulator{
 		Speed:   Speed,
@@ -109,10 +108,10 @@ func (s *Simulator) Spec(path, scenario string) process.Spec {
 	}
 }
 
-// URL is the endpoint of the simulated API.
+// URL returns the endpoint of the simulated API.
 func (s *Simulator) URL() string { return "https://" + s.address }
 
-// CAFile holds the certificate that the simulator's clients trust, once it runs.
+// CAFile returns the file with the certificate that the simulator's clients trust. It exists once the simulator runs.
 func (s *Simulator) CAFile() string { return filepath.Join(s.tlsDir, "ca.crt") }
 
 // Connection returns the provider's connection to the simulator, which must be running.
@@ -128,7 +127,7 @@ func (s *Simulator) Connection() (provider.Connection, error) {
 	}, nil
 }
 
-// VM is a virtual machine that the simulator holds.
+// VM is a virtual machine of the simulator.
 type VM struct {
 	// ID is its VMID.
 	ID int64 `json:"vmid"`
@@ -140,7 +139,7 @@ type VM struct {
 	Status string `json:"status"`
 }
 
-// VMs lists the virtual machines and templates, by their VMID, as the API shows them to the token.
+// VMs returns the virtual machines and templates, by their VMID, as the API shows them to the token.
 func (s *Simulator) VMs(ctx context.Context) (map[int64]VM, error) {
 	var list struct {
 		Data []VM `json:"data"`
@@ -155,23 +154,23 @@ func (s *Simulator) VMs(ctx context.Context) (map[int64]VM, error) {
 	return vms, nil
 }
 
-// Get asks the API, as the token's user, for the resource at path, such as /cluster/resources, and decodes the
-// whole answer, whose content is in the field data. Any status but 200 is an error.
+// Get reads the resource at a path of the API, such as /cluster/resources, as the token's user. It decodes the whole response, whose content is in the
+// field data. Any status other than 200 is an error.
 func (s *Simulator) Get(ctx context.Context, path string, into any) error {
 	return s.get(ctx, "/api2/json"+path, into)
 }
 
-// Request is one that a client has made.
+// Request is a request that a client has made.
 type Request struct {
 	// Number counts all requests, from 1.
 	Number int `json:"number"`
 	// Method is GET for requests that change nothing.
 	Method string `json:"method"`
-	// Path is below /api2/json.
+	// Path is the path below /api2/json.
 	Path string `json:"path"`
 }
 
-// Requests lists the requests that clients have made after the one with a number, 0 for all that are remembered.
+// Requests returns the requests that clients have made after the one with a number. With 0 it returns all that are remembered.
 func (s *Simulator) Requests(ctx context.Context, after int) ([]Request, error) {
 	var requests []Request
 	for {
@@ -189,7 +188,7 @@ func (s *Simulator) Requests(ctx context.Context, after int) ([]Request, error) 
 	}
 }
 
-// LastRequest is the number of the last request that clients have made, 0 if there was none.
+// LastRequest returns the number of the last request that clients have made, or 0 if there was none.
 func (s *Simulator) LastRequest(ctx context.Context) (int, error) {
 	var page struct {
 		Last int `json:"last"`

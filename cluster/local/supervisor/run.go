@@ -23,14 +23,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// run is the folder of one launch. The supervisor holds a lock in it, by which another launch can tell it from a folder
-// that was left behind.
+// run is the folder of one launch. The supervisor holds a lock in it, which distinguishes it from a folder that was left behind.
 type run struct {
 	path string
 	lock *os.File
 }
 
-// lockName is the file that the supervisor of a run holds locked.
+// lockName is the file that the supervisor of a run keeps locked.
 const lockName = "lock"
 
 // newRun creates a run folder and removes those whose supervisor has ended.
@@ -72,7 +71,7 @@ func removeStale(runs string) {
 	}
 }
 
-// lockFile creates and locks a file, or fails at once when another process holds it.
+// lockFile creates and locks a file. It fails at once if another process has locked it.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -108,5 +107,5 @@ func keepLogsIn(dir string) {
 			_ = os.Remove(path)
 		}
 	}
-	_ = os.Remove(dir) // It fails if the folder holds something.
+	_ = os.Remove(dir) // It fails if the folder is not empty.
 }

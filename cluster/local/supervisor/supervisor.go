@@ -121,7 +121,7 @@ func watchSignals(interrupt context.CancelCauseFunc) {
 
 // supervise starts the worker, waits for it and cleans up.
 func supervise(runs, name string, attributes *syscall.SysProcAttr) (int, error) {
-	// The kernel signals the worker when the thread that started it ends, so this thread must not end before.
+	// The kernel signals the worker when the thread that started it ends, so this thread must not end earlier.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 

@@ -36,8 +36,8 @@ func becomeSubreaper() {
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGUSR1), 0, 0, 0)
 }
 
-// workerAttributes puts the worker into a process group of its own, because the supervisor forwards the terminal's
-// signals, and makes the kernel end it when the supervisor ends.
+// workerAttributes puts the worker into a separate process group, because the supervisor forwards the terminal's signals, and makes the kernel end it
+// when the supervisor ends.
 func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
@@ -118,8 +118,8 @@ func children(parent int) []int {
 	return out
 }
 
-// parentOf reads the parent's process id from the content of /proc/PID/stat, or returns -1. The second
-// field, the program's name in parentheses, may hold spaces and parentheses itself.
+// parentOf reads the parent's process id from the content of /proc/PID/stat, or returns -1. The second field, the program's name in parentheses, may
+// contain spaces and parentheses itself.
 func parentOf(stat []byte) int {
 	end := bytes.LastIndexByte(stat, ')')
 	if end < 0 {

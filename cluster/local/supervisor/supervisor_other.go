@@ -26,8 +26,7 @@ import (
 // becomeSubreaper does nothing: only Linux makes a process the parent of its children's descendants.
 func becomeSubreaper() {}
 
-// workerAttributes puts the worker into a process group of its own, because the supervisor forwards the terminal's
-// signals.
+// workerAttributes puts the worker into a separate process group, because the supervisor forwards the terminal's signals.
 func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

@@ -43,8 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// taskThat returns a task that starts a program, writes a file that holds the process ids of the program and of the
-// worker, and then ends in the given way.
+// taskThat returns a task that starts a program, writes a file with the process ids of the program and of the worker, and then ends in the given way.
 func taskThat(how string) Task {
 	return func(ctx context.Context, dir string) error {
 		program := exec.Command("sleep", "600")

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package velero runs Velero beside what else runs.
+// Package velero runs Velero in an environment.
 package velero
 
 import (
@@ -36,26 +36,26 @@ const (
 	// bucket is a folder of the store.
 	bucket = "backups"
 
-	// plugin is the name under which the program is the plugin for files.
+	// plugin is the name of the program as the plugin for files.
 	plugin = "velero-plugin-for-files"
 )
 
-// Velero of one cluster.
+// Velero is the Velero of one cluster.
 type Velero struct {
 	dir   string
 	store string
 	env   []string
 }
 
-// Start installs Velero in the cluster of an environment, starts its server with the rights of an administrator, as Velero is installed, and gives it a
-// folder as the location of backups. Several clusters may have the same folder.
+// Start installs Velero in the cluster of an environment and starts its server with the permissions of an administrator, as in Velero's installation.
+// The location of backups is a folder. Several clusters may use the same folder.
 func Start(ctx context.Context, e *commands.Environment, store string) (Velero, error) {
 	dir, err := commands.VeleroAssets(e.Repo).Build(ctx, assets.VeleroWithFiles())
 	if err != nil {
 		return Velero{}, err
 	}
 	v := Velero{dir: dir, store: store, env: append(os.Environ(), "KUBECONFIG="+e.Kubeconfig, "HOME="+e.Dir, "TMPDIR="+e.Dir, "PATH="+dir+":"+os.Getenv("PATH"))}
-	// Its Deployment has no Pods here, and a restore reads it.
+	// Its Deployment has no Pods here, but a restore reads it.
 	if _, err := v.Run(ctx, "velero install --image=velero --plugins=files --no-secret --use-volume-snapshots=false --provider=proxmox.vitistack.io/files "+
 		"--bucket="+bucket+" --backup-location-config='path="+store+"'"); err != nil {
 		return Velero{}, err
@@ -71,8 +71,8 @@ func Start(ctx context.Context, e *commands.Environment, store string) (Velero, 
 	return v, err
 }
 
-// checkLocation runs the server until it has found the location to be available. A server looks for backups in a location only then: when it starts, and
-// once a minute.
+// checkLocation runs the server until it has found the location to be available. A server checks a location for backups only when it starts and once a
+// minute.
 func (v Velero) checkLocation(ctx context.Context, e *commands.Environment, server process.Spec) error {
 	server.Log = filepath.Join(e.Dir, server.Name+".log")
 	first, err := process.Start(ctx, server)
@@ -84,7 +84,7 @@ func (v Velero) checkLocation(ctx context.Context, e *commands.Environment, serv
 	return errors.Join(err, first.Stop())
 }
 
-// server is how Velero's server is started, with the plugin for files in its folder of plugins.
+// server returns how to start Velero's server, with the plugin for files in its folder of plugins.
 func (v Velero) server(dir string) (process.Spec, error) {
 	plugins := filepath.Join(dir, "velero-plugins")
 	if err := os.MkdirAll(plugins, 0o700); err != nil {
@@ -106,7 +106,7 @@ func (v Velero) server(dir string) (process.Spec, error) {
 	}, nil
 }
 
-// Run runs a command line that has velero in it, as a shell does, and returns what it wrote.
+// Run runs a command line with velero in it, like a shell, and returns its output.
 func (v Velero) Run(ctx context.Context, line string) (string, error) {
 	shell := exec.CommandContext(ctx, "bash", "-c", line)
 	shell.Env = v.env
@@ -117,7 +117,7 @@ func (v Velero) Run(ctx context.Context, line string) (string, error) {
 	return string(output), err
 }
 
-// Problems returns what Velero has said of its backups and restores that are not complete.
+// Problems returns Velero's messages about backups and restores that are not complete.
 func (v Velero) Problems(ctx context.Context) string {
 	output, _ := v.Run(ctx, "zcat '"+v.store+"'/"+bucket+"/*/*/*-results.gz")
 	return output

@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// The program runs external-dns without its DNS services: source, registry and plan as external-dns has them, and its provider in memory. It has a
-// command line of external-dns. Each request to its metrics address makes one round, as external-dns does in an interval, and answers with
-// the records of its zones.
+// The program runs external-dns without its DNS services: with the source, registry and plan of external-dns, and its in-memory provider. It has the
+// command line of external-dns. Each request to its metrics address runs one round, as external-dns does once in each interval, and returns the records
+// of its zones.
 package main
 
 import (
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// A controller does what that of external-dns does, which is in a package with all DNS services.
+// A controller does the work of external-dns's controller, which is in a package with all DNS services.
 type controller struct {
 	config   *externaldns.Config
 	source   source.Source
@@ -100,7 +100,7 @@ func newController(ctx context.Context, cfg *externaldns.Config) (*controller, e
 	return &controller{config: cfg, source: from, registry: owned}, err
 }
 
-// ServeHTTP makes a round and writes the records.
+// ServeHTTP runs a round and writes the records.
 func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, strings.Join(lines, ""))
 }
 
-// round makes the zones what the source has, and returns the records that are then there.
+// round updates the zones to match the source, and returns the resulting records.
 func (c *controller) round(ctx context.Context) ([]*endpoint.Endpoint, error) {
 	current, err := c.registry.Records(ctx)
 	if err != nil {

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// The program is Velero, with a plugin that keeps backups in files: the program under another name. Velero has object stores for clouds alone.
+// The program is Velero with a plugin that keeps backups in files. The plugin is the same program under another name. Velero itself only has object
+// stores for clouds.
 package main
 
 import (
@@ -37,13 +38,13 @@ import (
 )
 
 const (
-	// pluginName is the name of the program that makes it the plugin.
+	// pluginName is the name under which the program is the plugin.
 	pluginName = "velero-plugin-for-files"
 
-	// provider is how a backup location names this store.
+	// provider is the name of this store in a backup location.
 	provider = "proxmox.vitistack.io/files"
 
-	// configPath is the key of a backup location's configuration that has the folder of the buckets.
+	// configPath is the key for the folder of the buckets in a backup location's configuration.
 	configPath = "path"
 )
 
@@ -53,7 +54,7 @@ func main() {
 		framework.NewServer().BindFlags(pflag.CommandLine).RegisterObjectStore(provider, newStore).Serve()
 		return
 	}
-	metrics.DefaultBindAddress = "0" // It has a server of its own for metrics, beside this one with a fixed port.
+	metrics.DefaultBindAddress = "0" // It also has a separate server for metrics, in addition to this one with a fixed port.
 	cmd.CheckError(velero.NewCommand(name).Execute())
 }
 
@@ -66,7 +67,7 @@ var _ plugin.ObjectStore = &store{}
 
 func newStore(logrus.FieldLogger) (any, error) { return &store{}, nil }
 
-// Init takes the configuration of a backup location.
+// Init sets the configuration of a backup location.
 func (s *store) Init(config map[string]string) error {
 	if err := framework.ValidateObjectStoreConfigKeys(config, configPath); err != nil {
 		return err
@@ -130,7 +131,7 @@ type reader struct {
 
 func (r reader) Close() error { return errors.Join(r.Reader.Close(), r.bucket.Close()) }
 
-// ListCommonPrefixes returns what the keys with a prefix have up to the next delimiter.
+// ListCommonPrefixes returns the parts of the keys with a prefix up to the next delimiter.
 func (s *store) ListCommonPrefixes(bucket, prefix, delimiter string) ([]string, error) {
 	return s.list(bucket, blob.ListOptions{Prefix: prefix, Delimiter: delimiter}, true)
 }

@@ -14,13 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package bundle makes Crossplane packages (xpkg) as Crossplane's specification of them has it: an OCI image, one
-// layer of which holds package.yaml.
+// Package bundle builds Crossplane packages (xpkg) according to Crossplane's specification: an OCI image with a layer that contains package.yaml.
 //
-// It stands beside pkg/xpkg of crossplane-runtime, whose Builder encodes each object again from the Go types that it
-// knows, where this keeps what stands in the files; appends layers without a time and a history; and leaves the
-// annotations that Crossplane looks for to a second pass over the image (AnnotateLayers). TestOntoKeepsFilesAndTimes and
-// TestOntoMarksItsLayersTwice fail with what it makes.
+// It replaces pkg/xpkg of crossplane-runtime, whose Builder encodes each object again from the Go types that it knows, while this package keeps the
+// content of the files. That Builder also appends layers without a time and a history, and leaves the annotations that Crossplane looks for to a second
+// pass over the image (AnnotateLayers). TestOntoKeepsFilesAndTimes and TestOntoMarksItsLayersTwice fail with its packages.
 package bundle
 
 import (
@@ -43,7 +41,7 @@ import (
 
 const (
 	annotation = "io.crossplane.xpkg"
-	// baseLayer marks the layer that Crossplane reads; examplesLayer the one that registries show.
+	// baseLayer marks the layer that Crossplane reads, and examplesLayer the one that registries show.
 	baseLayer     = "base"
 	examplesLayer = "upbound"
 
@@ -57,8 +55,8 @@ type Contents struct {
 	Examples []byte
 }
 
-// Read returns the contents of a package: its metadata, the objects below the other folders, and its examples.
-// Each file must hold nothing but valid YAML objects with a kind.
+// Read returns the contents of a package: its metadata, the objects below the other folders, and its examples. Each file must contain only valid YAML
+// objects with a kind.
 func Read(root fs.FS, metadata string, objects, examples []string) (Contents, error) {
 	meta, err := documents(root, metadata)
 	if err != nil {
@@ -121,9 +119,8 @@ func stream(docs [][]byte) []byte {
 	return append(bytes.Join(docs, []byte("\n---\n")), '\n')
 }
 
-// Onto returns the runtime image with the package's layers on top. Without a runtime, give Empty.
-// The layers are marked twice: in the manifest, where Crossplane looks, and by labels, which survive in the
-// tarball that `crossplane xpkg push` reads.
+// Onto returns the runtime image with the package's layers on top. For a package without a runtime, the image is Empty. The layers are marked twice: in
+// the manifest, where Crossplane looks, and by labels, which are kept in the tarball that `crossplane xpkg push` reads.
 func Onto(runtime v1.Image, c Contents, built time.Time) (v1.Image, error) {
 	layers := []struct{ mark, file string }{{baseLayer, packageFile}, {examplesLayer, examplesFile}}
 	contents := map[string][]byte{baseLayer: c.Package, examplesLayer: c.Examples}
@@ -167,7 +164,7 @@ func label(img v1.Image, labels map[string]string) (v1.Image, error) {
 	return mutate.ConfigFile(img, file)
 }
 
-// Empty is the image under a package that runs nothing, like a Configuration.
+// Empty returns the base image of a package that runs nothing, such as a Configuration.
 func Empty(arch string, built time.Time) (v1.Image, error) {
 	img := mutate.MediaType(mutate.ConfigMediaType(empty.Image, types.OCIConfigJSON), types.OCIManifestSchema1)
 	return mutate.ConfigFile(img, &v1.ConfigFile{OS: "linux", Architecture: arch, Created: v1.Time{Time: built}, RootFS: v1.RootFS{Type: "layers"}})

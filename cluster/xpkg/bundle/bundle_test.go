@@ -117,8 +117,8 @@ func TestOntoMarksItsLayersTwice(t *testing.T) {
 	}
 }
 
-// TestOntoKeepsFilesAndTimes has a package hold what stands in the files, comments and fields that Crossplane's Go types do not know among it,
-// and each of its layers the time of the commit, so that two builds of it are equal.
+// TestOntoKeepsFilesAndTimes checks that a package has the exact content of the files, including comments and fields that Crossplane's Go types do not
+// have, and that each of its layers has the time of the commit, so that two builds are equal.
 func TestOntoKeepsFilesAndTimes(t *testing.T) {
 	const text = "# What it is.\nkind: Provider\nmetadata: {name: a}\nspec:\n  later: true\n"
 	var digests []string

@@ -26,12 +26,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// User is who the program runs as: a number, since Kubernetes cannot tell whether a name is root.
+// User is the user of the program. It is a number, since Kubernetes cannot determine whether a name is root.
 const User = "65532:65532"
 
-// A Program is what an image runs, for one architecture.
+// A Program is the program of an image, for one architecture.
 type Program struct {
-	// Name is that of the program and of its file in the root folder.
+	// Name is the name of the program and of its file in the root folder.
 	Name string
 	// Arch is an architecture as Go names it, like amd64.
 	Arch    string
@@ -39,11 +39,11 @@ type Program struct {
 	Version string
 	// Source is the address of the source code's repository.
 	Source string
-	// Built is the time that files and image say they are from: that of the source, so that a build can be repeated.
+	// Built is the time of the files and the image: that of the source, so that builds are reproducible.
 	Built time.Time
 }
 
-// Of returns an image that holds the program, certificate authorities and nothing else.
+// Of returns an image that contains only the program and certificate authorities.
 func Of(p Program) (v1.Image, error) {
 	base, err := mutate.ConfigFile(mutate.MediaType(mutate.ConfigMediaType(empty.Image, types.OCIConfigJSON), types.OCIManifestSchema1), p.config())
 	if err != nil {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package image makes OCI images of files, the same bytes for the same files wherever and whenever it runs.
+// Package image builds OCI images from files. The same files always result in the same bytes.
 package image
 
 import (
@@ -32,9 +32,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// A File is a regular file of a layer. Its owner is root, who nothing runs as.
+// A File is a regular file of a layer. Its owner is root, while programs run as another user.
 type File struct {
-	// Path is where it lies, without a leading slash.
+	// Path is its path, without a leading slash.
 	Path string
 	// Executable makes the mode 0755 instead of 0644.
 	Executable bool
@@ -78,7 +78,7 @@ type entry struct {
 	content []byte
 }
 
-// headers returns the headers sorted by name, so that folders come before what they hold.
+// headers returns the headers sorted by name, so that folders come before their content.
 func headers(files []File, changed time.Time) []entry {
 	byName := map[string]entry{}
 	for _, f := range files {

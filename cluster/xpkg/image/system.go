@@ -25,7 +25,7 @@ import (
 
 const certificatesPath = "etc/ssl/certs/ca-certificates.crt"
 
-// system is what a static program expects of a system: names for its user, and certificate authorities.
+// system returns the files that a static program needs: names for its user, and certificate authorities.
 func system() []File {
 	return []File{
 		{Path: "etc/passwd", Content: []byte("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")},
@@ -34,13 +34,13 @@ func system() []File {
 	}
 }
 
-// certificates are Mozilla's authorities, pinned as a Go module. One that is trusted with a constraint is left
-// out, because a file of certificates cannot say the constraint.
+// certificates returns Mozilla's authorities, pinned as a Go module. It leaves out those that are trusted with a constraint, because a file of
+// certificates cannot express the constraint.
 func certificates() []byte {
 	var out bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint == nil {
-			_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // A buffer takes everything.
+			_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // Writing to a buffer does not fail.
 		}
 	}
 	return out.Bytes()

@@ -26,11 +26,11 @@ import (
 	"path/filepath"
 )
 
-// A Source is what a static program is built from.
+// A Source is the source of a static program.
 type Source struct {
 	// Root is the folder of the Go module.
 	Root string
-	// Package is the program's, relative to the module: ./cmd/provider.
+	// Package is the program's package, relative to the module: ./cmd/provider.
 	Package string
 	// LinkerFlags are given to the Go linker.
 	LinkerFlags string

@@ -28,11 +28,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// MediaType is that of what Of returns.
+// MediaType is the media type of the documents of Of.
 const MediaType = "application/vnd.cyclonedx+json"
 
-// Of returns the bill of materials of a program: its modules with the hashes of go.sum, and the Go version.
-// The same program always gives the same bytes.
+// Of returns the bill of materials of a program: its modules with the hashes of go.sum, and the Go version. The same program always results in the same
+// bytes.
 func Of(binary []byte, name, version string, built time.Time) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(binary))
 	if err != nil {

@@ -26,16 +26,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// SPDXMediaType is that of what SPDX returns.
+// SPDXMediaType is the media type of the documents of SPDX.
 const SPDXMediaType = "application/spdx+json"
 
 const (
-	noAssertion = "NOASSERTION" // SPDX's word for what is not said.
+	noAssertion = "NOASSERTION" // SPDX's word for an unknown value.
 	subjectID   = "SPDXRef-Package"
 	documentID  = "SPDXRef-DOCUMENT"
 )
 
-// A document is one of SPDX 2.3, with the fields that it requires and the relations of a program to its modules.
+// A document is an SPDX 2.3 document, with the required fields and the relations of a program to its modules.
 type document struct {
 	Version      string         `json:"spdxVersion"`
 	License      string         `json:"dataLicense"`
@@ -74,7 +74,7 @@ type relationship struct {
 	Related string `json:"relatedSpdxElement"`
 }
 
-// SPDX returns the same as Of, as a document of SPDX 2.3. The same program always gives the same bytes.
+// SPDX returns the same information as Of, as an SPDX 2.3 document. The same program always results in the same bytes.
 func SPDX(binary []byte, name, version string, built time.Time) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(binary))
 	if err != nil {
@@ -104,7 +104,7 @@ func SPDX(binary []byte, name, version string, built time.Time) ([]byte, error) 
 	return append(out, '\n'), nil
 }
 
-// add adds a package that is a Go module with a hash of go.sum, which is of the module's tree and so is no checksum of SPDX.
+// add adds a package for a Go module with a hash of go.sum. That hash is one of the module's tree, and therefore not a checksum in SPDX.
 func (d *document) add(id, name, version, module, sum string) {
 	p := spdxPackage{
 		ID: id, Name: name, Version: version, Location: noAssertion,

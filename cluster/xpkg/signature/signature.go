@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package signature signs what was pushed to a registry, and attests to what is said of it, in the form of cosign.
+// Package signature signs what was pushed to a registry, and attests statements about it, in the format of cosign.
 package signature
 
 import (
@@ -39,12 +39,12 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature/payload"
 )
 
-// A Signer signs with a key of its own, and tells no transparency log.
+// A Signer signs with its own key, and uses no transparency log.
 type Signer struct {
 	key sigstore.Signer
 }
 
-// Load reads a private key that "cosign generate-key-pair" has written, and that a password protects.
+// Load reads a private key that "cosign generate-key-pair" has written, and that is protected by a password.
 func Load(file string, password []byte) (Signer, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -57,8 +57,8 @@ func Load(file string, password []byte) (Signer, error) {
 	return Signer{key: key}, nil
 }
 
-// Sign pushes the signature of what a reference by digest stands for beside it, with the credentials that docker or podman have for the
-// registry. Signatures that are there stay.
+// Sign signs the object of a reference by digest, and pushes the signature next to it, with the registry credentials of docker or podman. Existing
+// signatures stay.
 func (s Signer) Sign(ctx context.Context, reference string) error {
 	if err := s.sign(ctx, reference); err != nil {
 		return fmt.Errorf("cannot sign %q: %w", reference, err)
@@ -94,7 +94,7 @@ func (s Signer) sign(ctx context.Context, reference string) error {
 	return ociremote.WriteSignatures(digest.Context(), entity, options)
 }
 
-// AttestSPDX pushes a signed statement with the SPDX document of what a reference by digest stands for, beside it. Statements that are there stay.
+// AttestSPDX pushes a signed statement with the SPDX document of a reference by digest next to it. Existing statements stay.
 func (s Signer) AttestSPDX(ctx context.Context, reference string, document []byte) error {
 	if err := s.attest(ctx, reference, document); err != nil {
 		return fmt.Errorf("cannot attest to %q: %w", reference, err)

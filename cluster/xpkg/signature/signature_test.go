@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/xpkg/signature/signaturetest"
 )
 
-// pushed is the digest of an index in a registry that ends with the test.
+// pushed returns the digest of an index in a registry that ends with the test.
 func pushed(t *testing.T) name.Digest {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))

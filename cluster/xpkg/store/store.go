@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package store keeps images in folders and files, and brings them to a registry.
+// Package store keeps images in folders and files, and pushes them to a registry.
 package store
 
 import (
@@ -35,7 +35,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Layout replaces the folder by one that holds the images of an index, as the OCI image layout has it.
+// Layout replaces the folder by one with the images of an index, as an OCI image layout.
 func Layout(dir string, index v1.ImageIndex) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("cannot replace %q: %w", dir, err)
@@ -47,7 +47,7 @@ func Layout(dir string, index v1.ImageIndex) error {
 	return nil
 }
 
-// Open returns the index that Layout has kept in the folder.
+// Open returns the index that Layout has written to the folder.
 func Open(dir string) (v1.ImageIndex, error) {
 	top, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
@@ -71,16 +71,15 @@ func Tarball(path string, img v1.Image) error {
 	return nil
 }
 
-// An Attachment is a document about one image of an index, which a registry lists as the image's referrer.
+// An Attachment is a document about one image of an index. A registry lists it as a referrer of the image.
 type Attachment struct {
-	// Arch is the architecture of the image that it is about.
+	// Arch is the architecture of that image.
 	Arch      string
 	MediaType string
 	Content   []byte
 }
 
-// Push brings an index to a registry, with the credentials that docker or podman have for it, and then the attachments.
-// It returns the reference by digest.
+// Push pushes an index to a registry, with the registry credentials of docker or podman, and then the attachments. It returns the reference by digest.
 func Push(ctx context.Context, reference string, index v1.ImageIndex, attachments []Attachment) (string, error) {
 	ref, err := name.ParseReference(reference, name.StrictValidation)
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// The interfaces by which kinds that count are known, in both scopes.
+// The interfaces that identify the kinds that count, in both scopes.
 type (
 	machine interface {
 		Parameters() *v1alpha1.MachineParameters
@@ -48,8 +48,8 @@ type (
 	}
 )
 
-// There is what the status of a resource shows, and which VM it names, or 0. It is begun if the VM is yet to be seen, so that its spec or its record alone
-// says what is there. A kind that does not count has nothing.
+// There returns the amounts that the status of a resource shows, and the VMID that it names, or 0. The result begun is true if its VM has not been
+// observed yet, so that only its spec or its record shows what exists. A kind that does not count has no amounts.
 func There(mg resource.Managed) (there quota.Amounts, vmid int, begun bool) {
 	switch m := mg.(type) {
 	case machine:
@@ -68,7 +68,8 @@ func There(mg resource.Managed) (there quota.Amounts, vmid int, begun bool) {
 	return there, 0, false
 }
 
-// ofMachine is what the status of a Machine shows. One whose creation was begun has what it is to have, as far as its spec tells.
+// ofMachine returns the amounts that the status of a Machine shows. If the creation of its VM has begun, it returns what the VM will have, as far as
+// the spec shows it.
 func ofMachine(mg resource.Managed, m machine) (there quota.Amounts, vmid int, begun bool) {
 	o, p := m.Observation(), m.Parameters()
 	vmid = tenancy.VMIDOf(meta.GetExternalName(mg))
@@ -95,23 +96,23 @@ func ofMachine(mg resource.Managed, m machine) (there quota.Amounts, vmid int, b
 	return quota.Most(a, nil), vmid, false
 }
 
-// ofSpec is what a VM without a source is to have.
+// ofSpec returns the amounts that a VM without a source will have.
 func (k Disks) ofSpec(p *v1alpha1.MachineParameters, defaults qemu.Defaults) quota.Amounts {
 	d := qemu.Desired{MachineParameters: p, Defaults: defaults}
-	d.Devices, _ = qemu.Devices{}.Assign(p, nil) // What cannot be is made by nobody.
+	d.Devices, _ = qemu.Devices{}.Assign(p, nil) // A spec for which this fails is not created.
 	return k.After(d, nil)
 }
 
-// StubMemory is the memory of the stub VM of a Volume in MiB, as little as PVE takes: that VM is never started.
+// StubMemory is the memory of the stub VM of a Volume in MiB. It is the minimum that PVE accepts: that VM is never started.
 const StubMemory = 16
 
-// Stub is what the stub VM of a Volume counts for, as the cluster lists it.
+// Stub returns the amounts of the stub VM of a Volume, as the cluster lists it.
 func Stub() quota.Amounts {
 	return quota.Amounts{quota.VMs: 1, quota.Cores: 1, quota.Memory: int64(StubMemory * proxmox.MiB)}
 }
 
-// ofVolume is what a Volume is seen to have. The size of an unused disk is not known: what it was granted counts. As long as there is no disk, its record
-// alone tells of its stub VM.
+// ofVolume returns the amounts that a Volume is observed to have. The size of an unused disk is not known, so the granted size counts. While there is
+// no disk, only the record of the Volume shows its stub VM.
 func ofVolume(m volumeref.Volume) (there quota.Amounts, vmid int, begun bool) {
 	r, err := volumeref.RecordOf(m)
 	if err != nil || r.VMID == 0 && !r.Made() {
@@ -119,21 +120,21 @@ func ofVolume(m volumeref.Volume) (there quota.Amounts, vmid int, begun bool) {
 	}
 	a := Stub()
 	if r.Made() && !r.Lost {
-		size, _ := proxmox.ParseSize(m.Observation().Size) // Nothing is 0.
+		size, _ := proxmox.ParseSize(m.Observation().Size) // Nothing is 0 bytes.
 		a[quota.Disks(storageOf(r.Volume))] = int64(size)
 	}
 	return a, r.VMID, !r.Made()
 }
 
-// A VM is what is known of the VM of a Machine.
+// A VM has what is known of the VM of a Machine.
 type VM struct {
 	Disks
 
-	// Config of the VM; nil where there is none that is the Machine's.
+	// Config of the VM; nil if the Machine has no VM.
 	Config qemu.Config
 }
 
-// Wants is all that a resource is to have by its spec, with what its VM keeps.
+// Wants returns all that a resource will have by its spec, including what its VM keeps.
 func Wants(mg resource.Managed, defaults qemu.Defaults, vm VM) quota.Amounts {
 	switch m := mg.(type) {
 	case machine:
@@ -154,7 +155,7 @@ func wantsOfMachine(mg resource.Managed, m machine, defaults qemu.Defaults, vm V
 	}
 	before, err := qemu.ParseDevices(mg.GetAnnotations()[tenancy.AnnotationDevices])
 	if err != nil {
-		return vm.Of(vm.Config) // Its Machine says so.
+		return vm.Of(vm.Config) // Its Machine reports the error.
 	}
 	d := qemu.Desired{MachineParameters: m.Parameters(), Defaults: defaults}
 	if d.Devices, err = before.On(qemu.State{Config: vm.Config, Active: vm.Config}, d.MachineParameters, defaults, mg.GetGeneration()); err != nil {
@@ -163,7 +164,7 @@ func wantsOfMachine(mg resource.Managed, m machine, defaults qemu.Defaults, vm V
 	return vm.After(d, vm.Config)
 }
 
-// wantsOfVolume counts the disk where it is, or is to be made or moved to.
+// wantsOfVolume counts the disk on its storage, or on the storage where it will be created or moved to.
 func wantsOfVolume(m volumeref.Volume, defaultStorage string) quota.Amounts {
 	there, _, _ := ofVolume(m)
 	r, err := volumeref.RecordOf(m)
@@ -178,8 +179,8 @@ func wantsOfVolume(m volumeref.Volume, defaultStorage string) quota.Amounts {
 	return quota.Most(a, nil)
 }
 
-// Open reports whether the VM of a Machine that is not made yet may have more of something than Wants tells: what its template, backup or image brings is
-// known once there is a VM.
+// Open reports whether the VM of a Machine may have more of an amount than Wants returns, since it has not been created yet and what its template,
+// backup or image adds is known only afterwards.
 func Open(mg resource.Managed, name string) bool {
 	m, is := mg.(machine)
 	if !is {

@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// TestThereBegun tells a VM that was begun, of which the spec alone says what it has, from one that was seen.
+// TestThereBegun distinguishes a VM whose creation has begun, of which only the spec shows what it has, from one that was observed.
 func TestThereBegun(t *testing.T) {
 	m := &namespaced.Machine{Spec: namespaced.MachineSpec{ForProvider: *spec(func(*v1alpha1.MachineParameters) {})}}
 	for _, tc := range []struct {
@@ -55,7 +55,7 @@ func TestThereBegun(t *testing.T) {
 	}
 }
 
-// TestThereOfVolumes tells what a Volume has of a quota: its disk, and its stub VM.
+// TestThereOfVolumes checks what a Volume has of a quota: its disk and its stub VM.
 func TestThereOfVolumes(t *testing.T) {
 	type amounts = quota.Amounts
 	cases := map[string]struct {
@@ -87,7 +87,7 @@ func TestThereOfVolumes(t *testing.T) {
 	}
 }
 
-// TestThereOfCopies counts Snapshots and Backups once there is something.
+// TestThereOfCopies checks that Snapshots and Backups count once they exist.
 func TestThereOfCopies(t *testing.T) {
 	snapshot, backup := &namespaced.Snapshot{}, &namespaced.Backup{}
 	for _, mg := range []resource.Managed{snapshot, backup, &namespaced.Image{}} {
@@ -104,7 +104,7 @@ func TestThereOfCopies(t *testing.T) {
 	}
 }
 
-// TestWants tells what resources are to have by their specs.
+// TestWants checks what resources will have by their specs.
 func TestWants(t *testing.T) {
 	type amounts = quota.Amounts
 	stub := func(storage string, size int64) amounts {
@@ -172,7 +172,7 @@ func TestWants(t *testing.T) {
 	}
 }
 
-// TestOpen tells of what a VM may have more once it is there.
+// TestOpen checks of which amounts a VM may have more once it exists.
 func TestOpen(t *testing.T) {
 	names := []string{quota.VMs, quota.Cores, quota.Memory, quota.Disks("ceph"), quota.Addresses("vmbr0"), quota.Snapshots}
 	for name, tc := range map[string]struct {

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package amounts tells what resources have of a quota, and what they are to have: by their specs and status, and by configurations of VMs. What enforces
-// quotas and what reports on them count by it.
+// Package amounts computes what resources have of a quota and what they will have, by their specs and status, and by configurations of VMs. The
+// enforcement of quotas and the reports on them both count with it.
 package amounts
 
 import (
@@ -32,19 +32,19 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// Disks are what is known of the disks of a VM beside its configuration.
+// Disks holds what is known of a VM's disks in addition to its configuration.
 type Disks struct {
-	// Volumes are the IDs of those that count as Volumes.
+	// Volumes are the IDs of the volumes that count as Volumes.
 	Volumes []string
 
-	// Sizes of detached ones in bytes, by their volume IDs: the configuration does not have them.
+	// Sizes of detached disks in bytes, by their volume IDs. The configuration does not have them.
 	Sizes map[string]int64
 }
 
-// A DetachedDisk is one whose size its storage has to tell.
+// A DetachedDisk is a disk whose size only its storage has.
 type DetachedDisk struct{ Device, Volume string }
 
-// Detached are the detached disks of a VM, by its configurations, on storages that a quota limits. Those that count as Volumes are not among them.
+// Detached returns the detached disks of a VM, by its configurations, on storages that a quota limits. It leaves out those that count as Volumes.
 func (k Disks) Detached(limits quota.Amounts, configs ...qemu.Config) []DetachedDisk {
 	var all []DetachedDisk
 	for _, config := range configs {
@@ -60,13 +60,13 @@ func (k Disks) Detached(limits quota.Amounts, configs ...qemu.Config) []Detached
 	return all
 }
 
-// storageOf is the storage of a volume.
+// storageOf returns the storage of a volume.
 func storageOf(volume string) string {
 	storage, _, _ := strings.Cut(volume, ":")
 	return storage
 }
 
-// Of returns the amounts of a configuration: what a VM with it has, but for what counts as Volumes.
+// Of returns the amounts of a VM with a configuration, except what counts as Volumes.
 func (k Disks) Of(config qemu.Config) quota.Amounts {
 	a := quota.Amounts{
 		quota.VMs: 1, quota.Cores: int64(config.Integer("cores", 1)) * int64(config.Integer("sockets", 1)), quota.Memory: config.Memory(),
@@ -84,7 +84,7 @@ func (k Disks) Of(config qemu.Config) quota.Amounts {
 	return quota.Most(a, nil)
 }
 
-// add the disk of an option.
+// add adds the disk of an option.
 func (k Disks) add(a quota.Amounts, option string) {
 	storage, size := k.disk(option)
 	a.Add(quota.Disks(storage), size)
@@ -100,8 +100,8 @@ func (k Disks) disk(option string) (storage string, size int64) {
 	return storage, max(size, k.Sizes[disk.Volume])
 }
 
-// DiskOf returns the disk of an option: its storage and its size in bytes, also of one that is yet to be made, whose volume
-// is a storage and a number of GiB.
+// DiskOf returns the storage and the size in bytes of the disk of an option. The disk may not exist yet: then its volume is a storage and a number of
+// GiB.
 func DiskOf(option string) (storage string, size int64) {
 	disk, err := proxmox.ParseDisk(option)
 	if err != nil || disk.Storage() == "" {
@@ -117,8 +117,8 @@ func DiskOf(option string) (storage string, size int64) {
 	return disk.Storage(), int64(gib * float64(proxmox.GiB))
 }
 
-// After is what a VM of a configuration has once it is as desired: its disks with their sizes, on the
-// storages that they move to, and those that are detached.
+// After returns the amounts of a VM with a configuration once it is as desired: its disks with their sizes on the storages that they move to, and the
+// detached disks.
 func (k Disks) After(d qemu.Desired, config qemu.Config) quota.Amounts {
 	wanted := d.Difference(config).After(config)
 	a := k.Of(wanted)
@@ -134,7 +134,7 @@ func (k Disks) After(d qemu.Desired, config qemu.Config) quota.Amounts {
 			continue
 		}
 		storage, size := k.disk(wanted[device])
-		if storage == "" { // The Volume counts what the disk has, and not what it is to have by another entry.
+		if storage == "" { // The Volume counts the present size of the disk, not the desired size of another entry.
 			addGrowth(a, e, wanted[device])
 			continue
 		}
@@ -144,7 +144,7 @@ func (k Disks) After(d qemu.Desired, config qemu.Config) quota.Amounts {
 	return quota.Most(a, nil)
 }
 
-// addGrowth adds what the disk of a Volume is to have that it does not have yet on its storage.
+// addGrowth adds what the disk of a Volume will have on its storage and does not have yet.
 func addGrowth(a quota.Amounts, e v1alpha1.MachineDisk, option string) {
 	storage, size := DiskOf(option)
 	to, wants := cmp.Or(ptr.Deref(e.Storage, ""), storage), max(size, int64(qemu.SizeOf(e)))

@@ -30,7 +30,7 @@ import (
 
 const gib = int64(1) << 30
 
-// before is the configuration of a VM.
+// before returns the configuration of a VM.
 func before() qemu.Config {
 	return qemu.Config{
 		"cores": "2", "sockets": "1", "memory": "2048", "scsi0": "ceph:vm-100-disk-0,size=10G", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr1",
@@ -38,7 +38,7 @@ func before() qemu.Config {
 	}
 }
 
-// spec of the VM.
+// spec returns the spec of the VM.
 func spec(change func(*v1alpha1.MachineParameters)) *v1alpha1.MachineParameters {
 	p := &v1alpha1.MachineParameters{
 		CPU: &v1alpha1.MachineCPU{Cores: new(int32(2))}, Memory: new(resource.MustParse("2Gi")),
@@ -49,7 +49,7 @@ func spec(change func(*v1alpha1.MachineParameters)) *v1alpha1.MachineParameters 
 	return p
 }
 
-// TestOfNew counts a VM that is yet to be made.
+// TestOfNew counts a VM that does not exist yet.
 func TestOfNew(t *testing.T) {
 	p := spec(func(*v1alpha1.MachineParameters) {})
 	d := qemu.Desired{MachineParameters: p, Identity: qemu.Identity{VMID: 100}}
@@ -63,7 +63,7 @@ func TestOfNew(t *testing.T) {
 	}
 }
 
-// TestDetached counts disks that are detached, and those that are to be: a list that another disk takes a place of has both.
+// TestDetached counts disks that are or will be detached: if another disk takes the place of one in a list, both count.
 func TestDetached(t *testing.T) {
 	config := before()
 	config["scsi1"], config["unused0"] = "ceph:vm-100-disk-2,size=7G", "ceph:vm-100-disk-3"
@@ -110,7 +110,7 @@ func TestDetached(t *testing.T) {
 	}
 }
 
-// TestOfVolumes has disks of Volumes count with these, not once more with the Machine that has them.
+// TestOfVolumes checks that disks of Volumes count with the Volumes, and not again with the Machine that has them.
 func TestOfVolumes(t *testing.T) {
 	config := before()
 	config["scsi1"] = "ceph:vm-100-disk-2,size=7G"

@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// Names of what quotas limit.
+// Names of the amounts that quotas limit.
 const (
 	VMs       = "vms"
 	Cores     = "cores"
@@ -37,22 +37,22 @@ const (
 	addresses = "publicAddresses/"
 )
 
-// Disks is the name of the disks on a storage, which are counted in bytes.
+// Disks returns the name of the disks on a storage, which are counted in bytes.
 func Disks(storage string) string { return disks + storage }
 
-// Addresses is the name of the interfaces on a bridge.
+// Addresses returns the name of the interfaces on a bridge.
 func Addresses(bridge string) string { return addresses + bridge }
 
-// StorageOf is the storage that a name of disks is about.
+// StorageOf returns the storage in a name of disks.
 func StorageOf(name string) (string, bool) { return strings.CutPrefix(name, disks) }
 
-// BridgeOf is the bridge that a name of interfaces is about.
+// BridgeOf returns the bridge in a name of interfaces.
 func BridgeOf(name string) (string, bool) { return strings.CutPrefix(name, addresses) }
 
-// Amounts by name: memory and disks in bytes, all else in numbers.
+// Amounts has numbers by name: memory and disks are in bytes.
 type Amounts map[string]int64
 
-// Limits of a quota.
+// Limits returns the limits of a quota.
 func Limits(q *v1alpha1.TenantQuota) Amounts {
 	if q == nil {
 		return nil
@@ -75,7 +75,7 @@ func Limits(q *v1alpha1.TenantQuota) Amounts {
 	return all
 }
 
-// Quantity is an amount as people read it.
+// Quantity returns an amount in a form for people.
 func Quantity(name string, n int64) resource.Quantity {
 	format := resource.DecimalSI
 	if _, isDisks := StorageOf(name); isDisks || name == Memory {
@@ -84,17 +84,17 @@ func Quantity(name string, n int64) resource.Quantity {
 	return *resource.NewQuantity(n, format)
 }
 
-// Add an amount. Sums end at the largest number: what users write in a status must not make much into little.
+// Add adds an amount. Sums are limited to the largest number: values that users write in a status must not overflow.
 func (a Amounts) Add(name string, n int64) { a[name] = sum(a[name], n) }
 
-// add other amounts.
+// add adds other amounts.
 func (a Amounts) add(o Amounts) {
 	for name, n := range o {
 		a.Add(name, n)
 	}
 }
 
-// sum of two amounts, at most the largest number.
+// sum returns the sum of two amounts, at most the largest number.
 func sum(a, b int64) int64 {
 	if b > 0 && a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -102,7 +102,7 @@ func sum(a, b int64) int64 {
 	return a + b
 }
 
-// Most of each of two amounts. Nothing is left of what is none.
+// Most returns the larger of each amount. It leaves out amounts of 0.
 func Most(a, b Amounts) Amounts {
 	all := Amounts{}
 	for _, o := range []Amounts{a, b} {
@@ -115,7 +115,7 @@ func Most(a, b Amounts) Amounts {
 	return all
 }
 
-// Beyond is what an amount has more than another.
+// Beyond returns how much more each amount is than in another.
 func (a Amounts) Beyond(o Amounts) Amounts {
 	more := Amounts{}
 	for name, n := range a {

@@ -25,22 +25,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// An ExceededError says what a resource waits for.
+// An ExceededError describes what a resource waits for.
 type ExceededError struct {
 	// Tenant whose quota it is.
 	Tenant string
 
-	// Short is what there is no room for.
+	// Short are the shortages.
 	Short []Shortage
 }
 
-// IsExceeded reports whether an error says that a resource waits for room in a quota.
+// IsExceeded reports whether an error means that a resource waits for room in a quota.
 func IsExceeded(err error) bool {
 	var e *ExceededError
 	return errors.As(err, &e)
 }
 
-// Error is the whole sentence. Of resources of other namespaces it tells nothing but their number.
+// Error returns the whole sentence. Of resources in other namespaces, it contains only their number.
 func (e *ExceededError) Error() string {
 	all := make([]string, 0, len(e.Short))
 	for _, s := range e.Short {
@@ -49,10 +49,10 @@ func (e *ExceededError) Error() string {
 	return fmt.Sprintf("the quota of tenant %q has no room: %s", e.Tenant, strings.Join(all, "; "))
 }
 
-// asked finds in the sentence of an ExceededError how much more of what is asked for, as String has it.
+// asked matches in the sentence of an ExceededError how much more is requested, as String writes it.
 var asked = regexp.MustCompile(`(\S+): (\S+) more, of `)
 
-// Asked is how much more of each the sentence of an ExceededError says is asked for, whatever stands around the sentence.
+// Asked returns how much more of each amount is requested according to the sentence of an ExceededError, with any text around it.
 func Asked(sentence string) Amounts {
 	all := Amounts{}
 	for _, found := range asked.FindAllStringSubmatch(sentence, -1) {
@@ -63,7 +63,7 @@ func Asked(sentence string) Amounts {
 	return all
 }
 
-// String is what is short, in words.
+// String describes the shortage.
 func (s Shortage) String() string {
 	amount := func(n int64) string {
 		q := Quantity(s.Name, n)
@@ -83,7 +83,7 @@ func (s Shortage) String() string {
 	return text
 }
 
-// most are those that use most, as far as they may be named.
+// most returns the resources that use most, as far as they may be named.
 func (s Shortage) most(amount func(int64) string) string {
 	all := make([]string, 0, len(s.Most)+1)
 	for _, u := range s.Most {

@@ -22,9 +22,10 @@ import (
 	"time"
 )
 
-// Leave replaces the entry of a resource that is gone, or has another VM or disk, by an entry of what is left in the VM. Of a VM that was seen, these are disks
-// and interfaces: all else the list of VMs shows. Where there are none, no entry is needed, unless the VM is listed only because of one: it was adopted
-// and is outside of the tenant's pools and range. A VM that nobody has seen may be being made, and counts with all that was granted.
+// Leave replaces the entry of a resource that no longer exists, or that has another VM or disk now, by an entry of what it has left in the VM. If the
+// VM was observed, these are disks and interfaces: the list of VMs shows all other amounts. Without them, no entry is needed unless the VM is listed
+// only because of one, since it was adopted and is outside of the tenant's pools and range. A VM that has not been observed may be under creation, and
+// counts with all that was granted.
 func (l Ledger) Leave(uid string, outside bool, now time.Time) {
 	e := l[uid]
 	delete(l, uid)
@@ -32,7 +33,7 @@ func (l Ledger) Leave(uid string, outside bool, now time.Time) {
 		return
 	}
 	name := leftName(uid, e.VMID, e.Volume)
-	was := l[name] // It has left the same VM before.
+	was := l[name] // The resource has left the same VM before.
 	left := Entry{
 		Kind: e.Kind, Namespace: e.Namespace, Claim: e.Claim, Name: e.Name, Config: e.Config, Created: e.Created, VMID: e.VMID, Volume: e.Volume,
 		Left: true, Has: Most(was.Has, unlisted(e.Has)), Creating: was.Creating,
@@ -45,8 +46,8 @@ func (l Ledger) Leave(uid string, outside bool, now time.Time) {
 	}
 }
 
-// LeaveBegun enters what a resource may have left that has no entry yet and asks for a VM, though the creation of one was begun for it before: that counts as
-// much as the resource tells. It reports whether the ledger has changed.
+// LeaveBegun enters what a resource may have left, with the amounts that the resource shows. It applies to a resource without an entry that requests a
+// VM although the creation of one has already begun for it. It reports whether the ledger has changed.
 func (l Ledger) LeaveBegun(r Request, begun Amounts, vmid int, now time.Time) bool {
 	if _, entered := l[r.UID]; entered || !r.Whole || len(r.There) > 0 || len(begun) == 0 || vmid == 0 {
 		return false
@@ -58,12 +59,12 @@ func (l Ledger) LeaveBegun(r Request, begun Amounts, vmid int, now time.Time) bo
 	return true
 }
 
-// leftName is the name of the entry of what a resource has left in a VM: all of it, or a disk.
+// leftName returns the name of the entry of what a resource has left in a VM: all of the VM, or a disk.
 func leftName(uid string, vmid int, volume string) string {
 	return fmt.Sprintf("%s/%d/%s", uid, vmid, volume)
 }
 
-// Complete has an entry in state LeftCreating be in state Left, since its VM is complete: it keeps disks and interfaces, as in Leave.
+// Complete changes the state of an entry from LeftCreating to Left, since its VM is complete. The entry keeps disks and interfaces, as in Leave.
 func (l Ledger) Complete(uid string, outside bool) {
 	e := l[uid]
 	e.Has, e.Creating = unlisted(e.Has), 0
@@ -72,7 +73,7 @@ func (l Ledger) Complete(uid string, outside bool) {
 	}
 }
 
-// unlisted are the disks and interfaces among amounts, which the list of VMs does not show.
+// unlisted returns the disks and interfaces among amounts, which the list of VMs does not show.
 func unlisted(a Amounts) Amounts {
 	all := Amounts{}
 	for name, n := range a {
@@ -85,8 +86,8 @@ func unlisted(a Amounts) Amounts {
 	return all
 }
 
-// Reject notes that Proxmox VE has refused to make the VM that a resource was granted, since somebody else has its VMID: what was granted is for the next
-// one. If the resource has asked for the next one before that was known, the entry of the first one goes. It reports whether the ledger has changed.
+// Reject records that Proxmox VE has refused to create the VM that a resource was granted, since its VMID is taken: the grant is for the next VM. If
+// the resource had already requested the next VM, the entry of the first one is removed. It reports whether the ledger has changed.
 func (l Ledger) Reject(r Request) bool {
 	if r.Rejected == 0 {
 		return false
@@ -103,7 +104,8 @@ func (l Ledger) Reject(r Request) bool {
 	return left || granted
 }
 
-// settle has a VM be a resource's, which was granted it and has it: others that were granted a VM with its VMID are yet to get theirs, with another one.
+// settle records that a resource has the VM that it was granted. Other resources that were granted a VM with this VMID still have to get theirs, with
+// another VMID.
 func (l Ledger) settle(r Request) {
 	for uid, e := range l {
 		if uid != r.UID && e.VMID == r.VMID && e.State() == StateCreating {
@@ -113,24 +115,24 @@ func (l Ledger) settle(r Request) {
 	}
 }
 
-// Replaces reports whether a resource asks with another VM or disk than it has an entry of, as its record was removed or changed. What it had before may be
-// there, also if nobody has seen it yet.
+// Replaces reports whether a resource makes a request with another VM or disk than that of its entry, since its record was removed or changed. The
+// former VM or disk may exist even if it was not observed yet.
 func (l Ledger) Replaces(r Request) bool {
 	switch e := l[r.UID]; {
 	case e.Volume != "":
 		return e.Volume != r.Volume
 	case e.VMID == 0, len(e.Has) == 0:
 		return false
-	case r.Volume != "" && r.Owner == e.VMID: // The disk was just made in that VM.
+	case r.Volume != "" && r.Owner == e.VMID: // The disk was just created in that VM.
 		return false
 	case e.VMID != r.VMID:
 		return true
-	default: // The VM was there, and is to be made again.
+	default: // The VM existed and is to be created again.
 		return r.Volume == "" && e.State() == StateHeld && r.Whole && len(r.There) == 0
 	}
 }
 
-// takesOver reports whether a resource has the VM, or the disk, that another one has left, so that all of it counts with this one.
+// takesOver reports whether a resource has the VM or the disk that another one has left, so that all of it counts with this resource.
 func (r Request) takesOver(e Entry) bool {
 	switch {
 	case !e.Left || r.Beside:
@@ -141,14 +143,14 @@ func (r Request) takesOver(e Entry) bool {
 	return e.VMID == r.VMID && r.Volume == ""
 }
 
-// takesDisk reports whether a resource is a disk of a VM that another one has left, which counts with the rest of that VM so far.
+// takesDisk reports whether a resource is a disk of a VM that another one has left, and that has counted with the rest of that VM so far.
 func (l Ledger) takesDisk(r Request, e Entry) bool {
 	if !e.Left || e.Volume != "" || r.Volume == "" || e.VMID != r.VMID {
 		return false
 	}
 	for uid, other := range l {
 		if (uid == r.UID || other.Volume == r.Volume) && len(disksAmong(other.Has)) > 0 {
-			return false // It has an entry of its own already.
+			return false // The disk already has an entry.
 		}
 	}
 	return true
@@ -164,7 +166,7 @@ func (l Ledger) TakesOver(r Request) bool {
 	return false
 }
 
-// withoutTaken is the ledger without what a resource takes over, as it is once that is granted.
+// withoutTaken returns the ledger without what a resource takes over, as it will be once the request is granted.
 func (l Ledger) withoutTaken(r Request) Ledger {
 	all := make(Ledger, len(l))
 	for uid, e := range l {
@@ -181,7 +183,7 @@ func (l Ledger) withoutTaken(r Request) Ledger {
 	return all
 }
 
-// disks of a resource as they are, without what it grows by.
+// disks returns the disks of a resource as they are, without their growth.
 func (r Request) disks() Amounts {
 	if r.Whole {
 		return disksAmong(r.Wants)
@@ -189,7 +191,7 @@ func (r Request) disks() Amounts {
 	return disksAmong(r.There)
 }
 
-// disksAmong are the disks among amounts.
+// disksAmong returns the disks among amounts.
 func disksAmong(a Amounts) Amounts {
 	all := Amounts{}
 	for name, n := range a {
@@ -200,7 +202,7 @@ func disksAmong(a Amounts) Amounts {
 	return all
 }
 
-// HasLeft reports whether something counts that a resource has left. Only a list that is read again shows that it is gone.
+// HasLeft reports whether the ledger counts an amount that a resource has left. Only a list that is read again shows that it no longer exists.
 func (l Ledger) HasLeft(name string) bool {
 	for _, e := range l {
 		if e.Left && e.Has[name] > 0 {

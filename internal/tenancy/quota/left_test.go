@@ -27,15 +27,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// disksOf is what a VM with disks of some GiB has.
+// disksOf returns the amounts of a VM with disks of some GiB.
 func disksOf(gib int64) Amounts {
 	return Amounts{VMs: 1, Cores: 1, Disks("ceph"): gib, Addresses("vmbr0"): 1}
 }
 
-// onlyDisks is what the list of VMs does not tell of it.
+// onlyDisks returns the amounts that the list of VMs does not show.
 func onlyDisks(gib int64) Amounts { return Amounts{Disks("ceph"): gib, Addresses("vmbr0"): 1} }
 
-// TestLeave leaves of an entry what the cluster's list of VMs does not tell.
+// TestLeave checks that an entry keeps what the cluster's list of VMs does not show.
 func TestLeave(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -80,7 +80,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestLeaveBegun counts a VM that may be being made for a resource which has no entry of it and asks for another one.
+// TestLeaveBegun counts a VM that may be under creation for a resource that has no entry for it and requests another one.
 func TestLeaveBegun(t *testing.T) {
 	begun := Ledger{"me/100/": {Name: "web", Has: disksOf(4), VMID: 100, Left: true, Creating: now().Unix()}}
 	ask := Request{UID: "me", Entry: Entry{Name: "web", VMID: 101, Whole: true}}
@@ -114,7 +114,7 @@ func TestLeaveBegun(t *testing.T) {
 	}
 }
 
-// TestReplaces tells when a resource asks for something beside what it was granted before.
+// TestReplaces checks when a resource requests something in addition to what it was granted before.
 func TestReplaces(t *testing.T) {
 	seen := Entry{Has: disksOf(4), VMID: 100}
 	unseen := Entry{Has: disksOf(4), Pending: disksOf(4), VMID: 100}
@@ -159,7 +159,7 @@ func TestReplaces(t *testing.T) {
 	}
 }
 
-// TestLeaveTwice has a VM that a resource leaves twice count with the most that it was granted there.
+// TestLeaveTwice checks that a VM that a resource leaves twice counts with the most that the resource was granted there.
 func TestLeaveTwice(t *testing.T) {
 	l := Ledger{}
 	for _, gib := range []int64{4, 9, 2} {
@@ -174,7 +174,7 @@ func TestLeaveTwice(t *testing.T) {
 	}
 }
 
-// TestComplete has a VM that is complete count as one that was seen.
+// TestComplete checks that a complete VM counts as one that was observed.
 func TestComplete(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -199,13 +199,13 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestReject has what was granted be for another VM if the one that it was for was refused.
+// TestReject checks that a grant is for another VM if its VM was refused.
 func TestReject(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason   string
 		ledger   Ledger
 		rejected int
-		want     Ledger // Nil for the one before.
+		want     Ledger // Nil for the former one.
 	}{
 		"Rejected": {
 			reason: "Somebody else has the VMID.", ledger: Ledger{"me": {Has: vm(4), Pending: vm(4), VMID: 100}}, rejected: 100,
@@ -242,7 +242,7 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// TestSettle has a VM that two resources were granted be one's that has it: what the other one was granted is for another VM.
+// TestSettle checks that a VM that two resources were granted counts for the one that has it. The grant of the other one is for another VM.
 func TestSettle(t *testing.T) {
 	unseen := func(vmid int) Entry { return Entry{Has: disksOf(4), Pending: disksOf(4), VMID: vmid} }
 	free := unseen(0)
@@ -291,7 +291,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestWith counts a VM that is being made once: with the entry that stands for it, as much as it was granted or has, whichever is more.
+// TestWith checks that a VM under creation counts once: with its entry, by the larger of what it was granted and what it has.
 func TestWith(t *testing.T) {
 	guests := []proxmox.Guest{
 		{VMID: 100, Type: "qemu", MaxCPU: 1, MaxMemory: 9},
@@ -318,7 +318,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// TestDecideLeft has what was left behind count once: until somebody has it who counts it.
+// TestDecideLeft checks that what was left behind counts once, until a resource has it and counts it.
 func TestDecideLeft(t *testing.T) {
 	const left = "gone/100/"
 	const disk = "ceph:vm-100-disk-1"
@@ -373,7 +373,7 @@ func TestDecideLeft(t *testing.T) {
 	}
 }
 
-// TestDecideTaken has the disk of a VM that was left count once when it is a Volume's, and the rest of the VM on.
+// TestDecideTaken checks that the disk of a VM that was left counts once when it is a Volume's, and that the rest of the VM still counts.
 func TestDecideTaken(t *testing.T) {
 	const vm, disk = "gone/100/", "ceph:vm-100-disk-1"
 	has := func(gib int64) Amounts { return Amounts{Disks("ceph"): gib} }
@@ -419,7 +419,7 @@ func TestDecideTaken(t *testing.T) {
 			l := Ledger{vm: {Has: has(6), VMID: 100, Left: true}}
 			maps.Copy(l, tc.others)
 			tc.ask.UID = "me"
-			for range 2 { // It is the same when it asks again.
+			for range 2 { // A second request has the same result.
 				d := l.Decide(Amounts{Disks("ceph"): 10}, Seen{}, tc.ask, now())
 				if short := len(d.Short) > 0; short != tc.short || l[vm].Has[Disks("ceph")] != tc.left {
 					t.Errorf("Decide(): %s\nwant %d left and short: %v, got %v, %v", tc.reason, tc.left, tc.short, l, d.Short)

@@ -14,14 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package quota decides what there is room for in the quota of a tenant: what its resources have
-// together, and who is next. It is arithmetic, and calls nobody.
+// Package quota decides what the quota of a tenant has room for: what its resources have together, and which of them is next. It only computes, and
+// makes no calls.
 //
-// A Ledger has an entry for each resource that was granted something, and for each that waits.
-// The entry stays until its resource is gone, and then there is one of what the resource has left in a
-// VM, so that the sum of the entries is never less than what there is or will be, whatever any cache
-// shows. State has the table of what becomes of an entry. What is there without an entry, since it was
-// there before the quota, counts as it is seen.
+// A Ledger has an entry for each resource that was granted something, and for each that waits. The entry stays until its resource no longer exists. It
+// is then replaced by an entry of what the resource has left in a VM, so that the sum of the entries is never less than what exists or will exist,
+// whatever any cache shows. State documents how the state of an entry changes. A VM without an entry, since it existed before the quota, counts as it
+// is observed.
 package quota
 
 import (
@@ -36,104 +35,102 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// offerLasts is how long room is kept for a resource that waits and may have it now. Then it is for
-// others, as the resource may be paused, or cannot be made for another reason.
+// offerLasts is how long room is kept for a waiting resource once there is some. Afterwards the room is for others, since the resource may be paused,
+// or its creation may fail for another reason.
 const offerLasts = 2 * time.Minute
 
-// An Entry is what a resource was granted, and what it waits for.
+// An Entry has what a resource was granted, and what it waits for.
 type Entry struct {
 	// Kind of the resource with its group, its namespace if it has one, and its name.
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 
-	// Claim is the namespace of the claim that a cluster-scoped resource is made for.
+	// Claim is the namespace of the claim that a cluster-scoped resource is created for.
 	Claim string `json:"claim,omitempty"`
 
-	// Config is the provider configuration of the resource, whose lists tell which VMs there are.
+	// Config is the provider configuration of the resource, whose lists show the existing VMs.
 	Config string `json:"config,omitempty"`
 
-	// Created is when the resource came, in seconds since 1970.
+	// Created is the creation time of the resource, in seconds since 1970.
 	Created int64 `json:"created"`
 
-	// Has is what counts of the resource.
+	// Has are the amounts that count for the resource.
 	Has Amounts `json:"has,omitempty"`
 
-	// Pending is the part of Has that was granted and was not seen yet.
+	// Pending is the part of Has that was granted and has not been observed yet.
 	Pending Amounts `json:"pending,omitempty"`
 
-	// Wants is all that the resource is to have, if it waits for some of it.
+	// Wants is all that the resource will have, if it waits for some of it.
 	Wants Amounts `json:"wants,omitempty"`
 
-	// Whole is true for what is yet to be made, which gets all that it wants or nothing. What is there
-	// gets as much as there is room for.
+	// Whole is true for what does not exist yet, which gets all that it wants or nothing. What exists gets as much as there is room for.
 	Whole bool `json:"whole,omitempty"`
 
-	// Offered is since when there is room for it, in seconds since 1970; 0 if there is none.
+	// Offered is when room became available for it, in seconds since 1970; 0 if there is none.
 	Offered int64 `json:"offered,omitempty"`
 
-	// VMID of the VM that has what counts, or is to have it; 0 if none is known. Volume is the disk that a Volume is.
+	// VMID of the VM that has, or will have, what counts; 0 if none is known. Volume is the disk of a Volume.
 	VMID   int    `json:"vmid,omitempty"`
 	Volume string `json:"volume,omitempty"`
 
-	// Taken is the snapshot that a Snapshot was let take last, or waits for.
+	// Taken is the snapshot that a Snapshot was last allowed to take, or waits for.
 	Taken Taken `json:"taken,omitzero"`
 
-	// Left is true for an entry of what a resource has left in a VM: it is gone, or has another VM or disk.
+	// Left is true for an entry of what a resource has left in a VM: the resource no longer exists, or has another VM or disk.
 	Left bool `json:"left,omitempty"`
 
-	// Creating is since when a VM is left that nobody had seen by then, in seconds since 1970; 0 once it is complete.
+	// Creating is when a VM was left that had not been observed, in seconds since 1970; 0 once the VM is complete.
 	Creating int64 `json:"creating,omitempty"`
 }
 
-// Taken is a snapshot of a VM.
+// Taken identifies a snapshot of a VM.
 type Taken struct {
 	VMID int    `json:"vmid"`
 	Name string `json:"name"`
 }
 
-// whose is the namespace whose users may know of the resource; empty if that is not known.
+// whose returns the namespace whose users may know of the resource, or an empty string if that is not known.
 func (e Entry) whose() string { return cmp.Or(e.Namespace, e.Claim) }
 
-// A Ledger has the entries of a tenant, by the UIDs of their resources. Those of what was left have names that begin with such a UID.
+// A Ledger has the entries of a tenant, by the UIDs of their resources. Entries of what was left have keys that begin with such a UID.
 type Ledger map[string]Entry
 
-// A Request is that of a resource to have something.
+// A Request asks for amounts for a resource.
 type Request struct {
 	UID string
 
-	// Entry says whose request it is, and what all that is which the resource is to have.
+	// Entry identifies the resource and has all that it will have.
 	Entry
 
-	// There is what the resource has now, which is not asked for.
+	// There is what the resource has now and therefore does not ask for.
 	There Amounts
 
-	// Beside is true if the VM that the resource names is not its own, and is there beside what is asked for.
+	// Beside is true if the VM that the resource names is not its own, and exists in addition to what is requested.
 	Beside bool
 
-	// Volumes are the disks that count with the resource, where that is a VM which was seen, and Owner is the VMID that its own disk is named
-	// after, if it is one.
+	// Volumes are the disks that count with the resource, if it is a VM that was observed. Owner is the VMID in the name of the resource's disk, if it is
+	// a disk.
 	Volumes []string
 	Owner   int
 
-	// Rejected is the VMID of the VM that the resource was granted, if Proxmox VE has refused to make it since somebody else was faster.
+	// Rejected is the VMID of the VM that the resource was granted, if Proxmox VE has refused to create it since the VMID was taken meanwhile.
 	Rejected int
 }
 
-// A Shortage is that of one limit.
+// A Shortage is the lack of room under one limit.
 type Shortage struct {
-	// Name of what is short.
+	// Name of the limited amount.
 	Name string
 
-	// Limit of the quota, how much of it is used, by how many resources, and how much more is
-	// asked for.
+	// Limit of the quota, how much of it is used, by how many resources, and how much more is requested.
 	Limit, Used, More int64
 	Users             int
 
-	// Most are the names of those of the same namespace that use most of it, and how much.
+	// Most are the names of the resources of the same namespace that use most, with their amounts.
 	Most []Use
 
-	// Turn is true if there is room, and it is kept for those that have waited longer.
+	// Turn is true if there is room that is kept for resources that have waited longer.
 	Turn bool
 }
 
@@ -143,22 +140,22 @@ type Use struct {
 	Amount int64
 }
 
-// A Decision about a request.
+// A Decision answers a request.
 type Decision struct {
 	// Granted is what the resource may have.
 	Granted Amounts
 
-	// Short is what there is no room for; nothing if all is granted.
+	// Short are the shortages; none if all is granted.
 	Short []Shortage
 
 	// Offered are the UIDs of resources that waited and have room now.
 	Offered []string
 
-	// Changed is true if the ledger is another than before.
+	// Changed is true if the ledger has changed.
 	Changed bool
 }
 
-// Decide about a request, and enter the decision.
+// Decide decides about a request, and enters the decision.
 func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Decision {
 	was := l[r.UID]
 	base := Most(was.remains(r.There), r.There)
@@ -196,7 +193,7 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 	return d
 }
 
-// shortages are what there is no room for among what is asked for beside what is used, or reserved for those that have waited longer.
+// shortages returns the shortages for a request, in addition to what is used or reserved for resources that have waited longer.
 func shortages(limits, used, reserved, more Amounts) []Shortage {
 	var all []Shortage
 	for _, name := range slices.Sorted(maps.Keys(more)) {
@@ -227,8 +224,8 @@ func (l Ledger) othersUsage(seen Seen, r Request) Amounts {
 	return there
 }
 
-// remains is the part of what a resource was granted that is there now or was not seen yet. What has gone since is asked for again, since another resource
-// may count it by now, as a Volume does a disk that it takes over from a Machine.
+// remains returns the part of what a resource was granted that exists now or has not been observed yet. What has disappeared is requested again, since
+// another resource may already count it: a Volume counts a disk that it takes over from a Machine.
 func (e Entry) remains(there Amounts) Amounts {
 	all := Amounts{}
 	for name, n := range e.Has {
@@ -237,12 +234,12 @@ func (e Entry) remains(there Amounts) Amounts {
 	return all
 }
 
-// enter a decision.
+// enter enters a decision.
 func (l Ledger) enter(r Request, d Decision) Decision {
 	e := r.Entry
 	e.Has, e.Pending, e.Offered = d.Granted, d.Granted.Beyond(r.There), 0
 	if slices.ContainsFunc(d.Short, func(s Shortage) bool { return !s.Turn }) {
-		e.Offered = l[r.UID].Offered // It could not take what is kept for it, which ends after offerLasts.
+		e.Offered = l[r.UID].Offered // It could not use the room that is kept for it, which ends after offerLasts.
 	}
 	if len(d.Short) == 0 {
 		e.Wants, e.Whole = nil, false
@@ -260,7 +257,7 @@ func (e Entry) equal(o Entry) bool {
 	return same && reflect.DeepEqual(e, o)
 }
 
-// offer reserves room for a resource that waits, before others have it. It reports whether the entry has changed by that.
+// offer reserves room for a waiting resource before others get it. It reports whether this has changed the entry.
 func (l Ledger) offer(limits Amounts, seen Seen, reserved Amounts, uid string, now time.Time) bool {
 	e, room := l[uid], l.room(limits, seen, reserved, uid)
 	was := e.Offered
@@ -277,12 +274,12 @@ func (l Ledger) offer(limits Amounts, seen Seen, reserved Amounts, uid string, n
 	return was != e.Offered
 }
 
-// expired reports whether no room is kept any more for a resource that was offered some.
+// expired reports whether room is no longer kept for a resource that was offered some.
 func (e Entry) expired(now time.Time) bool {
 	return e.Offered != 0 && now.Sub(time.Unix(e.Offered, 0)) >= offerLasts
 }
 
-// room is what there is room for of what a resource waits for, beside what is reserved.
+// room returns the part of what a resource waits for that there is room for, in addition to what is reserved.
 func (l Ledger) room(limits Amounts, seen Seen, reserved Amounts, uid string) Amounts {
 	room := Amounts{}
 	for name, n := range l.lacks(seen, uid) {
@@ -295,7 +292,7 @@ func (l Ledger) room(limits Amounts, seen Seen, reserved Amounts, uid string) Am
 	return room
 }
 
-// lacks is what a resource waits for. One that waits for a VM without a VMID has nothing of the VM that it names, which is somebody else's.
+// lacks returns what a resource waits for. One that waits for a VM without a VMID has nothing of the VM that it names, which is another resource's.
 func (l Ledger) lacks(seen Seen, uid string) Amounts {
 	e, there := l[uid], seen.Of[uid]
 	if _, names := seen.Named[uid]; names && e.Whole && e.VMID == 0 {
@@ -304,7 +301,7 @@ func (l Ledger) lacks(seen Seen, uid string) Amounts {
 	return e.Wants.Beyond(Most(e.Has, there))
 }
 
-// Fitting are the UIDs of the resources that wait and have room now beside what is kept for those which came before them.
+// Fitting returns the UIDs of the waiting resources that have room now, apart from the room that is kept for those before them.
 func (l Ledger) Fitting(limits Amounts, seen Seen, now time.Time) []string {
 	reserved := l.Used(seen, "")
 	var all []string
@@ -320,12 +317,12 @@ func (l Ledger) Fitting(limits Amounts, seen Seen, now time.Time) []string {
 	return all
 }
 
-// ahead are the resources that wait and came before one.
+// ahead returns the waiting resources that were created before the requesting one.
 func (l Ledger) ahead(seen Seen, r Request) []string {
 	return l.waiting(seen, func(uid string, e Entry) bool { return uid != r.UID && came(uid, r.UID, e, r.Entry) < 0 })
 }
 
-// waiting are those of the resources that wait, in order of coming.
+// waiting returns the selected waiting resources, in order of creation.
 func (l Ledger) waiting(seen Seen, those func(uid string, e Entry) bool) []string {
 	var all []string
 	for uid, e := range l {
@@ -337,12 +334,12 @@ func (l Ledger) waiting(seen Seen, those func(uid string, e Entry) bool) []strin
 	return all
 }
 
-// came compares when two resources came.
+// came compares two resources by their creation.
 func came(a, b string, ofA, ofB Entry) int {
 	return cmp.Or(cmp.Compare(ofA.Created, ofB.Created), cmp.Compare(a, b))
 }
 
-// Used is what all resources have, without one of them, which may be empty.
+// Used returns what all resources have except one, whose UID may be empty.
 func (l Ledger) Used(seen Seen, without string) Amounts {
 	all := Most(seen.Others, nil)
 	for uid, has := range l.each(seen) {
@@ -353,7 +350,7 @@ func (l Ledger) Used(seen Seen, without string) Amounts {
 	return all
 }
 
-// each is what every resource has.
+// each returns what each resource has.
 func (l Ledger) each(seen Seen) map[string]Amounts {
 	all := make(map[string]Amounts, len(l))
 	for uid, e := range l {
@@ -370,7 +367,8 @@ func (l Ledger) each(seen Seen) map[string]Amounts {
 // mostNamed is how many resources a message names.
 const mostNamed = 3
 
-// users are how many have something, and those of a namespace that have most of it. What others are called is not for its users to know.
+// users returns how many resources have an amount, and those of a namespace that have most of it. The users of a namespace must not see the names of
+// other resources.
 func (l Ledger) users(seen Seen, r Request, name string) (n int, named []Use) {
 	all := l.each(seen)
 	all[r.UID] = Most(all[r.UID], r.There)
@@ -390,7 +388,7 @@ func (l Ledger) users(seen Seen, r Request, name string) (n int, named []Use) {
 	return n, named[:min(len(named), mostNamed)]
 }
 
-// Waiting is how many resources wait for something.
+// Waiting returns how many resources wait for something.
 func (l Ledger) Waiting(seen Seen, name string) int {
 	n := 0
 	for uid, e := range l {
@@ -401,7 +399,7 @@ func (l Ledger) Waiting(seen Seen, name string) int {
 	return n
 }
 
-// Usage of all that a quota limits, by name.
+// Usage returns the usage of each limit of a quota, by name.
 func (l Ledger) Usage(limits Amounts, seen Seen) []v1alpha1.TenantUsage {
 	used := l.Used(seen, "")
 	all := make([]v1alpha1.TenantUsage, 0, len(limits))

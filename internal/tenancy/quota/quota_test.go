@@ -32,10 +32,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// now is when all is decided.
+// now returns the time of all decisions.
 func now() time.Time { return time.Unix(100000, 0) }
 
-// vm is what a VM of some cores has.
+// vm returns the amounts of a VM with some cores.
 func vm(cores int64) Amounts { return Amounts{VMs: 1, Cores: cores} }
 
 func TestDecide(t *testing.T) {
@@ -269,7 +269,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestFitting finds those that wait and have room, in order of coming, without giving the same room to two of them.
+// TestFitting checks that it finds the waiting resources that have room, in order of creation, without giving the same room to two of them.
 func TestFitting(t *testing.T) {
 	waits := func(created, cores, offered int64) Entry {
 		return Entry{Created: created, Wants: vm(cores), Whole: true, Offered: offered}
@@ -314,7 +314,7 @@ func TestFitting(t *testing.T) {
 	}
 }
 
-// TestMessage tells what is short, and who uses it: of other namespaces their number alone.
+// TestMessage checks that the message names the shortage and its users, and of other namespaces only their number.
 func TestMessage(t *testing.T) {
 	entry := func(namespace, name string, gib int64) Entry {
 		return Entry{Namespace: namespace, Name: name, Created: 1, Has: Amounts{Memory: gib << 30}}
@@ -367,7 +367,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestAsked has a sentence tell again what it was made of.
+// TestAsked checks that the amounts can be parsed from a sentence.
 func TestAsked(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -391,7 +391,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestSee counts each VM once, by whatever says most of it.
+// TestSee checks that each VM counts once, by whatever shows most of it.
 func TestSee(t *testing.T) {
 	guest := func(id int, pool string, cores int) proxmox.Guest {
 		return proxmox.Guest{VMID: id, Type: "qemu", Pool: pool, MaxCPU: cores}
@@ -415,14 +415,14 @@ func TestSee(t *testing.T) {
 		Others: Amounts{VMs: 2, Cores: 7}, OtherNumber: 2, Deleting: map[string]bool{"goes": true},
 	}
 	for _, a := range append(slices.Collect(maps.Values(got.Listed)), got.Others) {
-		delete(a, Memory) // The list above says nothing of it.
+		delete(a, Memory) // The list above does not have it.
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("See(): -want, +got:\n%s", diff)
 	}
 }
 
-// TestLimits reads a quota, and shows what is used of it.
+// TestLimits parses a quota, and shows its usage.
 func TestLimits(t *testing.T) {
 	l := Limits(&v1alpha1.TenantQuota{
 		VMs: new(int32(3)), Memory: new(resource.MustParse("8Gi")), Disks: []v1alpha1.TenantStorageQuota{{Storage: "ceph", Size: resource.MustParse("1Ti")}},

@@ -23,32 +23,31 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Seen is what the resources of a tenant are seen to have now.
+// Seen has what the resources of a tenant are observed to have now.
 type Seen struct {
-	// Of each resource, by its UID.
+	// Of has the amounts of each resource, by its UID.
 	Of map[string]Amounts
 
-	// Listed is what the VMs of the tenant have, by their VMIDs. Named are the VMIDs of those among them that resources name, by the UIDs of the
-	// resources.
+	// Listed has the amounts of the tenant's VMs, by their VMIDs. Named has the VMIDs that resources name among them, by the UIDs of the resources.
 	Listed map[int]Amounts
 	Named  map[string]int
 
-	// Outside are the VMIDs of those listed that were adopted and are still outside of the tenant's pools and range.
+	// Outside has the VMIDs of listed VMs that were adopted and are still outside of the tenant's pools and range.
 	Outside map[int]bool
 
-	// Creating has each VMID that any guest of the cluster has. It is true for a VM that may be one of the tenant's which is being made: one of its own that
-	// is not complete, or one in no pool, as a VM is in none until it is complete.
+	// Creating has the VMID of each guest of the cluster. The value is true for a VM that may be one of the tenant's under creation: a VM of its own that
+	// is not complete, or one in no pool, since a VM is in none until it is complete.
 	Creating map[int]bool
 
-	// Others is what VMs have that are the tenant's and no resource's, and their number.
+	// Others has the amounts of the tenant's VMs that belong to no resource. OtherNumber is their number.
 	Others      Amounts
 	OtherNumber int
 
-	// Deleting are the UIDs of resources that are being deleted: they wait for nothing.
+	// Deleting has the UIDs of resources that are being deleted: they wait for nothing.
 	Deleting map[string]bool
 }
 
-// Adopted are the VMIDs of VMs that may have been adopted: Machines were granted them, or have left them.
+// Adopted returns the VMIDs of VMs that may have been adopted: those that Machines were granted or have left.
 func (l Ledger) Adopted() map[int]bool {
 	all := map[int]bool{}
 	for _, e := range l {
@@ -59,13 +58,13 @@ func (l Ledger) Adopted() map[int]bool {
 	return all
 }
 
-// MayBeStale reports whether a resource may have no room only because a VM is still listed that is gone.
+// MayBeStale reports whether a resource may lack room only because a VM is still listed that no longer exists.
 func (s Seen) MayBeStale(r Request, name string) bool {
 	return s.Others[name] > 0 || r.Beside && s.Listed[s.Named[r.UID]][name] > 0
 }
 
-// With returns what is seen with each VM that may be being made counted with its entry, and not beside that: also where the resource of the entry names
-// another VM by now, and has not asked for that yet.
+// With returns the observed amounts, with each VM that may be under creation counted only with its entry. This also applies if the entry's resource
+// already names another VM that it has not requested yet.
 func (s Seen) With(l Ledger) Seen {
 	var creating []string
 	for uid, e := range l {
@@ -96,22 +95,22 @@ func (s Seen) With(l Ledger) Seen {
 	return s
 }
 
-// A Resource is one of the tenant, as it is known.
+// A Resource is a resource of the tenant.
 type Resource struct {
 	UID string
 
 	// VMID that a Machine names, or 0.
 	VMID int
 
-	// There is what its status shows.
+	// There are the amounts that its status shows.
 	There Amounts
 
-	// Deleting is true while it is being deleted.
+	// Deleting is true while the resource is being deleted.
 	Deleting bool
 }
 
-// holdersOf returns the UIDs of the resources that VMs count with, by the VMIDs. Where several name a VM, such as Machines of both scopes of which only one
-// can have it, it is the one whose status shows what it has.
+// holdersOf returns the UIDs of the resources that VMs count with, by VMID. If several resources name a VM, such as Machines of both scopes of which
+// only one can have it, it is the one whose status shows amounts.
 func holdersOf(all []Resource) map[int]string {
 	holders := map[int]Resource{}
 	for _, r := range all {
@@ -127,8 +126,8 @@ func holdersOf(all []Resource) map[int]string {
 	return uids
 }
 
-// See returns what resources have, by their status and by the cluster's list of VMs. A VM or template that is the tenant's counts also if no
-// resource names it, as one whose Machine was deleted without it.
+// See returns what resources have, by their status and by the cluster's list of VMs. A VM or template of the tenant also counts if no resource names
+// it, such as a VM that was kept when its Machine was deleted.
 func See(all []Resource, guests []proxmox.Guest, owns func(proxmox.Guest) bool) Seen {
 	listed := map[int]Amounts{}
 	s := Seen{Of: map[string]Amounts{}, Listed: listed, Named: map[string]int{}, Others: Amounts{}, Deleting: map[string]bool{}}

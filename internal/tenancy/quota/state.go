@@ -16,37 +16,37 @@ limitations under the License.
 
 package quota
 
-// A State is what is known of the VM or the disk that an entry is about. It follows from the fields of the entry, and no field has it: so it cannot contradict
-// them, and ledgers of all versions of the provider have it.
+// A State describes the VM or the disk of an entry. It follows from the fields of the entry and is not stored, so that it cannot contradict them and applies
+// to ledgers of all versions of the provider.
 //
-//	state         fields of the entry                          what Has is
+//	state         fields of the entry                          value of Has
 //	Waiting       Has is empty                                 nothing
 //	Granted       all of Has is Pending, and there is no VMID  all that was granted
 //	Creating      all of Has is Pending, and there is a VMID   all that was granted
-//	Held          some of Has was seen, or Volume is set       what was seen, and what was granted beside that
-//	LeftCreating  it has Left, and a time in Creating          all that was granted
-//	Left          it has Left                                  disks and interfaces
+//	Held          some of Has was observed, or Volume is set   what was observed, and what was granted in addition
+//	LeftCreating  Left is set, and a time in Creating          all that was granted
+//	Left          Left is set                                  disks and interfaces
 //
-// Has counts, or what is seen if that is more. In state Left, the VM counts beside Has as the list of VMs shows it.
+// The larger of Has and the observed amounts counts. In state Left, the VM counts in addition to Has as the list of VMs shows it.
 //
 //	from                         to            when
-//	no entry                     Waiting       a resource asks, and there is no room
-//	no entry, Waiting            Granted       there is room for what has no VMID: a VM that is yet to get one, a Snapshot or a Backup
-//	no entry, Waiting, Granted   Creating      there is room, and a VMID is chosen, before Proxmox VE is asked to make the VM
-//	all of these                 Held          the resource was seen to have some of it
-//	Creating                     Granted       Proxmox VE has refused to make the VM, since somebody else has its VMID, or another resource that was granted it
+//	no entry                     Waiting       a resource makes a request, and there is no room
+//	no entry, Waiting            Granted       there is room for a resource without a VMID: a VM that will get one, a Snapshot or a Backup
+//	no entry, Waiting, Granted   Creating      there is room, and a VMID is chosen, before Proxmox VE is called to create the VM
+//	all of these                 Held          the resource was observed to have some of it
+//	Creating                     Granted       Proxmox VE has refused to create the VM since its VMID is taken, or another resource that was granted the VMID
 //	                                           has it
-//	Creating                     LeftCreating  the resource is gone, or asks for another VM: a call that makes the first one may be under way
+//	Creating                     LeftCreating  the resource no longer exists, or requests another VM: a call that creates the first one may be in progress
 //	LeftCreating                 Left          the VM is complete
-//	LeftCreating                 no entry      there is no VM after a minute, or it is somebody else's, or Proxmox VE has refused to make it
-//	Held                         Left          the resource is gone, or has another VM or disk
-//	Left                         no entry      the VM or the disk is gone
+//	LeftCreating                 no entry      there is no VM after a minute, or it is another resource's, or Proxmox VE has refused to create it
+//	Held                         Left          the resource no longer exists, or has another VM or disk
+//	Left                         no entry      the VM or the disk no longer exists
 //	LeftCreating, Left           no entry      a resource takes over the VM or the disk, and counts it
 //
-// An entry in state Waiting or Granted goes with its resource. What a resource waits for is in Wants, Whole and Offered, also in other states.
+// An entry in state Waiting or Granted is removed with its resource. Wants, Whole and Offered have what a resource waits for, also in other states.
 type State string
 
-// States of an entry.
+// The states of an entry.
 const (
 	StateWaiting      State = "Waiting"
 	StateGranted      State = "Granted"
@@ -56,7 +56,7 @@ const (
 	StateLeft         State = "Left"
 )
 
-// State of the entry.
+// State returns the state of the entry.
 func (e Entry) State() State {
 	switch seen := len(e.Has.Beyond(e.Pending)) > 0; {
 	case e.Left && e.Creating != 0:

@@ -21,7 +21,7 @@ import (
 	"testing"
 )
 
-// TestState tells the state of entries as they are stored, which is a format that versions of the provider share.
+// TestState checks the state of stored entries, whose format all versions of the provider share.
 func TestState(t *testing.T) {
 	const has, vmid = `"has":{"vms":1,"cores":2}`, `,"vmid":100`
 	for name, tc := range map[string]struct {

@@ -38,22 +38,22 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// A DiskInventory knows the VMs of the cluster, and the disks on its storages.
+// A DiskInventory lists the VMs of the cluster and the disks on its storages.
 type DiskInventory interface {
 	Inventory
 	inventory.VolumeLister
 }
 
-// An Account is what a tenant has together under one quota.
+// An Account has all that a tenant has under one quota.
 type Account struct {
-	// Tenant by its name, and the Limits of its quota.
+	// Tenant is the name of the tenant, and Limits are those of its quota.
 	Tenant string
 	Limits quota.Amounts
 
-	// Owns tells which VMs are the tenant's by where they are.
+	// Owns reports whether a VM is the tenant's by its place.
 	Owns func(proxmox.Guest) bool
 
-	// Resources of the tenant. Manages reports whether the provider may change what a resource stands for: if not, only what exists counts.
+	// Resources of the tenant. Manages reports whether the provider may change the VM or disk of a resource. If not, only what exists counts.
 	Resources []resource.Managed
 	Manages   func(resource.Managed) bool
 
@@ -61,33 +61,33 @@ type Account struct {
 	Defaults qemu.Defaults
 }
 
-// A Usage is what is used of something that a quota limits. Of each resource, what it is to have or what is there counts, whichever is more.
+// A Usage is the usage of one limit of a quota. For each resource, the larger of what it will have and what exists counts.
 type Usage struct {
 	Name        string
 	Used, Limit int64
 
-	// AtLeast is true if resources may come to use more, which is known once their VMs are there.
+	// AtLeast is true if resources may use more, which is known only once their VMs exist.
 	AtLeast bool
 
-	// Waiting is how many resources wait for some of it, or would.
+	// Waiting is how many resources wait for some of it, or would wait.
 	Waiting int
 
-	// Users of it, those with most first.
+	// Users of the amount, those with most first.
 	Users []quota.Use
 }
 
-// Over is how much more is used than the limit.
+// Over returns how much more is used than the limit.
 func (u Usage) Over() int64 { return max(0, u.Used-u.Limit) }
 
-// A Waiter is a resource for which the quota has no room, and why.
+// A Waiter is a resource for which the quota has no room, and the reason.
 type Waiter struct {
 	Kind, Namespace, Name string
 	VMID                  int
 	Why                   string
 }
 
-// OfQuota tells how much of each limit present resources use, and which of them wait, or would: those that are yet to be made or grow, in the order of
-// their coming. It only reads.
+// OfQuota returns how much of each limit existing resources use. It also returns those that wait, or would wait, since their VMs do not exist yet or
+// grow, in the order of their creation. It only reads.
 func OfQuota(ctx context.Context, in DiskInventory, a Account) ([]Usage, []Waiter, error) {
 	guests, err := in.Guests(ctx, inventory.Current)
 	if err != nil {
@@ -121,22 +121,22 @@ func OfQuota(ctx context.Context, in DiskInventory, a Account) ([]Usage, []Waite
 	return usage, waiters, nil
 }
 
-// WouldWait is why a resource would wait, by the same count; nil if it would not. It reads no VM: what is known of that of the resource is given, and what
-// the VMs of others have is what their status shows.
+// WouldWait returns the reason why a resource would wait, with the same count as OfQuota, or nil if it would not. It reads no VM: the caller passes
+// what is known of the resource's VM, and other VMs count as the status of their resources shows them.
 func WouldWait(ctx context.Context, in GuestLister, a Account, of resource.Managed, vm amounts.VM) error {
 	guests, err := in.Guests(ctx, inventory.Current)
 	if err != nil {
 		return errors.Wrap(err, "cannot list the VMs")
 	}
 	vm.Volumes = volumesAmong(a.Resources)
-	all := []counted{a.count(of, vm)} // It may be newer than what is listed.
+	all := []counted{a.count(of, vm)} // The resource may be newer than the listed one.
 	for _, mg := range a.Resources {
 		if mg.GetUID() == of.GetUID() {
 			continue
 		}
 		c := a.count(mg, amounts.VM{})
 		if _, uuid := tenancy.RecordedVM(mg); tenancy.IsMachine(mg) && uuid != "" {
-			c.wants = c.There // What it has more by its spec than its VM cannot be told.
+			c.wants = c.There // How much more it has by its spec than its VM is not known.
 		}
 		all = append(all, c)
 	}
@@ -149,27 +149,27 @@ func WouldWait(ctx context.Context, in GuestLister, a Account, of resource.Manag
 	return found
 }
 
-// Asks reports whether a resource may wait: it asks for more than it has, or was shown to do so.
+// Asks reports whether a resource may wait: it requests more than it has, or was shown to do so.
 func (a Account) Asks(mg resource.Managed, vm amounts.VM) bool {
 	c := a.count(mg, vm)
 	return !c.Deleting && (len(c.asked) > 0 || len(c.wants.Beyond(c.There)) > 0)
 }
 
-// A counted resource.
+// counted is a resource with its amounts.
 type counted struct {
 	quota.Resource
 
 	mg    resource.Managed
 	wants quota.Amounts
 
-	// asked is what the resource was shown to ask for without room, and was given all the same. It asks for that as long as there is no room.
+	// asked is what the resource was shown to request without room, and was given anyway. It keeps requesting that while there is no room.
 	asked quota.Amounts
 
-	// isNew is true if no VM was seen yet.
+	// isNew is true if no VM has been observed yet.
 	isNew bool
 }
 
-// count what a resource has, and is to have.
+// count returns what a resource has and will have.
 func (a Account) count(mg resource.Managed, vm amounts.VM) counted {
 	c := counted{mg: mg, asked: tenancy.WouldWaitFor(mg)}
 	c.UID, c.Deleting = cmp.Or(string(mg.GetUID()), nameOf(mg)), meta.WasDeleted(mg)
@@ -184,7 +184,7 @@ func (a Account) count(mg resource.Managed, vm amounts.VM) counted {
 	return c
 }
 
-// granted is what a resource would have of what is there if it had waited for what it was shown to ask for.
+// granted returns what a resource would have of the existing amounts if it had waited for what it was shown to request.
 func (c counted) granted(there quota.Amounts) quota.Amounts {
 	all := quota.Most(there, nil)
 	for name, n := range c.asked {
@@ -195,7 +195,7 @@ func (c counted) granted(there quota.Amounts) quota.Amounts {
 	return quota.Most(all, nil)
 }
 
-// see what resources have, as far as they would have been granted it. It puts them in the order of their coming.
+// see returns what resources have, as far as it would have been granted. It sorts them by their creation.
 func (a Account) see(all []counted, guests []proxmox.Guest) quota.Seen {
 	slices.SortFunc(all, func(a, b counted) int {
 		return cmp.Or(a.mg.GetCreationTimestamp().Compare(b.mg.GetCreationTimestamp().Time), cmp.Compare(a.UID, b.UID))
@@ -212,7 +212,7 @@ func (a Account) see(all []counted, guests []proxmox.Guest) quota.Seen {
 	return seen
 }
 
-// volumesAmong are the disks of Volumes, which count with these.
+// volumesAmong returns the disks of Volumes, which count with these.
 func volumesAmong(all []resource.Managed) []string {
 	var volumes []string
 	for _, mg := range all {
@@ -226,7 +226,7 @@ func volumesAmong(all []resource.Managed) []string {
 	return volumes
 }
 
-// vmOf is what is known of the VM of a Machine that was seen; nothing of other kinds.
+// vmOf returns what is known of the VM of a Machine that was observed. It returns nothing for other kinds.
 func (a Account) vmOf(ctx context.Context, in DiskInventory, guests []proxmox.Guest, volumes []string, mg resource.Managed) (amounts.VM, error) {
 	vm := amounts.VM{Disks: amounts.Disks{Volumes: volumes, Sizes: map[string]int64{}}}
 	vmid, uuid := tenancy.RecordedVM(mg)
@@ -253,7 +253,7 @@ func (a Account) vmOf(ctx context.Context, in DiskInventory, guests []proxmox.Gu
 	return vm, nil
 }
 
-// decide as the provider would if what is there had been granted, and all resources asked for the rest now. Those that have no room wait.
+// decide decides like the provider if what exists had been granted, and all resources requested the rest now. Resources without room wait.
 func (a Account) decide(seen quota.Seen, all []counted, waits func(c counted, why error)) quota.Ledger {
 	ledger, now := quota.Ledger{}, time.Now()
 	for _, c := range all {
@@ -275,14 +275,14 @@ func (a Account) decide(seen quota.Seen, all []counted, waits func(c counted, wh
 	return ledger
 }
 
-// entry is an entry with what it says of the resource.
+// entry returns an entry with the fields that identify the resource.
 func (c counted) entry(e quota.Entry) quota.Entry {
 	e.Kind, e.Namespace, e.Name = tenancy.KindOf(c.mg), tenancy.NamespaceOf(c.mg), c.mg.GetName()
 	e.Created = c.mg.GetCreationTimestamp().Unix()
 	return e
 }
 
-// users of something are resources, and VMs of the tenant that no resource names.
+// users returns the users of an amount: resources, and VMs of the tenant that no resource names.
 func users(seen quota.Seen, all []counted, name string) []quota.Use {
 	var uses []quota.Use
 	add := func(who string, n int64) {
@@ -304,7 +304,7 @@ func users(seen quota.Seen, all []counted, name string) []quota.Use {
 	return uses
 }
 
-// nameOf is a resource with its kind, and its namespace if it has one.
+// nameOf returns a resource's kind and name, and its namespace if it has one.
 func nameOf(mg resource.Managed) string {
 	return tenancy.KindOf(mg) + " " + strings.TrimPrefix(mg.GetNamespace()+"/"+mg.GetName(), "/")
 }

@@ -64,14 +64,14 @@ func (s site) Volumes(context.Context, string, string, string, time.Duration) ([
 	return []proxmox.Volume{{ID: "ceph:vm-200-disk-9", Size: 5 * gib}}, nil
 }
 
-// built is the configuration of VM 200.
+// built returns the configuration of VM 200.
 func built() map[string]string {
 	return map[string]string{
 		"cores": "2", "memory": "2048", "scsi0": "ceph:vm-200-disk-0,size=10G", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "smbios1": "uuid=x",
 	}
 }
 
-// asks is a Machine that came at a time and asks for cores, 1 GiB and a disk.
+// asks returns a Machine with a creation time that requests cores, 1 GiB and a disk.
 func asks(name string, came int64, cores int32, change ...func(*namespaced.Machine)) resource.Managed {
 	m := &namespaced.Machine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(name), CreationTimestamp: metav1.Unix(came, 0)},
@@ -86,13 +86,13 @@ func asks(name string, came int64, cores int32, change ...func(*namespaced.Machi
 	return m
 }
 
-// has VM 200.
+// has gives a Machine VM 200.
 func has(m *namespaced.Machine) {
 	m.Status.AtProvider.VMID, m.Status.AtProvider.UUID = new(int32(200)), "x"
 	meta.SetExternalName(m, "200")
 }
 
-// warned has a Machine be shown to ask for more than there was room for.
+// warned sets a condition that a Machine requests more than there was room for.
 func warned(sentence string) func(*namespaced.Machine) {
 	return func(m *namespaced.Machine) {
 		m.SetConditions(xpv2.Condition{Type: v1alpha1.TypeTenantAllowed, Reason: v1alpha1.ReasonQuotaExceeded, Message: "would wait: " + sentence})
@@ -115,7 +115,7 @@ func TestOfQuota(t *testing.T) {
 		limits    quota.Amounts
 		resources []resource.Managed
 		vm        map[string]string
-		observed  bool // If nothing is managed.
+		observed  bool // Whether nothing is managed.
 		want      []Usage
 		waits     map[string]string
 	}{
@@ -250,7 +250,7 @@ func TestOfQuota(t *testing.T) {
 	}
 }
 
-// alone is what a resource would wait for as it is told by itself, with what is known of its VM.
+// alone returns what a resource would wait for according to WouldWait, with what is known of its VM.
 func (a Account) alone(t *testing.T, in site, mg resource.Managed) string {
 	t.Helper()
 	vm := amounts.VM{}
@@ -267,7 +267,7 @@ func (a Account) alone(t *testing.T, in site, mg resource.Managed) string {
 	return strings.TrimPrefix(err.Error(), `the quota of tenant "a" has no room: `)
 }
 
-// TestOfQuotaUnknown has what cannot be read be an error, not nothing.
+// TestOfQuotaUnknown checks that failing to read something is an error, and does not count as nothing.
 func TestOfQuotaUnknown(t *testing.T) {
 	detached := built()
 	detached["unused0"] = "ceph:vm-200-disk-9"

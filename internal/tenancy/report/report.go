@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package report finds which resources break the rules of their tenants, before these are enforced.
+// Package report finds the resources that break the rules of their tenants, before the rules are enforced.
 package report
 
 import (
@@ -36,28 +36,27 @@ type GuestLister interface {
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 }
 
-// An Inventory knows the VMs of the cluster.
+// An Inventory lists and reads the VMs of the cluster.
 type Inventory interface {
 	GuestLister
 
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 }
 
-// A Finding is what becomes of one resource.
+// A Finding has the result for one resource.
 type Finding struct {
-	// Kind, Namespace and Name of the resource, and the VMID of its VM, or 0. The namespace of a cluster-scoped one is that of its claim.
+	// Kind, Namespace and Name of the resource, and the VMID of its VM, or 0. For a cluster-scoped resource, the namespace is that of its claim.
 	Kind, Namespace, Name string
 	VMID                  int
 
-	// Tenant of the resource; empty for one that has none, or may do everything.
+	// Tenant of the resource; empty for a resource without a tenant, or one that may do everything.
 	Tenant string
 
 	// Breaks are the rules that it breaks; none if it may stay as it is.
 	Breaks []string
 }
 
-// Of resources, each with the tenant that a function tells: what they ask for, and what their VMs
-// are. It only reads.
+// Of returns findings about resources, each with the tenant that a function returns, by their specs and their VMs. It only reads.
 func Of(
 	ctx context.Context, in Inventory, all []resource.Managed, tenantOf func(context.Context, resource.Managed) (*tenancy.Tenant, error),
 ) ([]Finding, error) {
@@ -95,7 +94,7 @@ func Of(
 	return findings, nil
 }
 
-// ofVM are the rules that a VM breaks as it is, of which those about what it has are for its Machine alone.
+// ofVM returns the rules that a VM breaks as it is. Rules about its configuration apply only to its Machine.
 func ofVM(ctx context.Context, in Inventory, t *tenancy.Tenant, g proxmox.Guest, machine bool) ([]string, error) {
 	var broken []string
 	if err := t.CheckGuest(g); err != nil {

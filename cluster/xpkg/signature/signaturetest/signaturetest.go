@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package signaturetest makes keys for tests of signatures, and has cosign look for what was signed with them.
+// Package signaturetest creates keys for tests of signatures, and verifies with cosign what was signed with them.
 package signaturetest
 
 import (
@@ -34,7 +34,7 @@ import (
 // Password of the keys.
 const Password = "of the test"
 
-// KeyPair writes a private key into a file, as cosign does, and returns the file and what verifies its signatures.
+// KeyPair writes a private key into a file, like cosign, and returns the file and a verifier of its signatures.
 func KeyPair(t *testing.T) (string, sigstore.Verifier) {
 	t.Helper()
 	keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte(Password), nil })
@@ -56,7 +56,7 @@ func KeyPair(t *testing.T) (string, sigstore.Verifier) {
 	return file, verifier
 }
 
-// Verified counts the signatures that cosign finds good.
+// Verified returns the number of signatures that cosign accepts.
 func Verified(t *testing.T, ref name.Digest, verifier sigstore.Verifier) int {
 	t.Helper()
 	good, _, err := cosign.VerifyImageSignatures(t.Context(), ref, &cosign.CheckOpts{
@@ -68,7 +68,7 @@ func Verified(t *testing.T, ref name.Digest, verifier sigstore.Verifier) int {
 	return len(good)
 }
 
-// Attested returns the names of the SPDX documents in the statements that cosign finds good, which are all of the type of SPDX.
+// Attested returns the names of the SPDX documents in the statements that cosign accepts, which all have the type of SPDX.
 func Attested(t *testing.T, ref name.Digest, verifier sigstore.Verifier) []string {
 	t.Helper()
 	good, _, err := cosign.VerifyImageAttestations(t.Context(), ref, &cosign.CheckOpts{
