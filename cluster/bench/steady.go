@@ -168,7 +168,9 @@ func (b *bench) atRest(ctx context.Context, w *env, n int, r *scaleRows) error {
 func chartLimits() []string { return heapLimit(memoryBound) }
 
 // heapLimit returns the memory of the provider, as the garbage collector gets it in a container with a limit in MiB.
-func heapLimit(container int) []string { return []string{"GOMEMLIMIT=" + itoa(container*heapPercent/100) + "MiB"} }
+func heapLimit(container int) []string {
+	return []string{"GOMEMLIMIT=" + itoa(container*heapPercent/100) + "MiB"}
+}
 
 // populate restores a Machine for each VM and starts the provider, which looks at them and asks their guests for addresses.
 func (w *env) populate(ctx context.Context, c cluster) error {
