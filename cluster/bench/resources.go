@@ -32,7 +32,7 @@ const quickLink = 10 * time.Millisecond
 const (
 	resourcesRate       = 500
 	resourcesClones     = 100
-	resourcesReconciles = "MAX_RECONCILE_RATE=500"
+	resourcesReconciles = "MAX_RECONCILE_RATE=200"
 )
 
 // published are the figures of the official providers: processor and memory on average, and memory at most. They are from the sizing

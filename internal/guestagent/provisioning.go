@@ -127,18 +127,18 @@ func (p *Provisionings) Due(o objectstate.Object, boot time.Time) bool {
 // Ask calls wake when the guest should be asked again.
 func (p *Provisionings) Ask(ctx context.Context, c FileReader, o objectstate.Object, ref proxmox.Ref, boot time.Time, wake func()) bool {
 	content, err := c.ReadFile(ctx, ref, CloudInitResult)
-	told := provisioningOf(content, err)
+	answer := provisioningOf(content, err)
 	p.guests.Lock()
 	defer p.guests.Unlock()
 	r := p.guests.Get(o)
 	if r == nil || boot.Sub(r.boot).Abs() > time.Minute {
 		return false // Its Machine was deleted meanwhile, or the guest was started again.
 	}
-	news := r.Provisioning != told
-	r.Provisioning, r.asking = told, false
-	if !told.Ended() {
+	news := r.Provisioning != answer
+	r.Provisioning, r.asking = answer, false
+	if !answer.Ended() {
 		wait := retryDelay(r.tries)
-		if told.State == ProvisioningUnknown {
+		if answer.State == ProvisioningUnknown {
 			wait = maxPollDelay
 		}
 		r.tries++
@@ -174,13 +174,13 @@ func provisioningOf(content string, err error) Provisioning {
 	case err != nil, result.V1 == nil:
 		return Provisioning{State: ProvisioningUnknown, Message: "the file is no result of cloud-init"}
 	case len(result.V1.Errors) > 0:
-		return Provisioning{State: ProvisioningFailed, Message: told(result.V1.Errors)}
+		return Provisioning{State: ProvisioningFailed, Message: inOneLine(result.V1.Errors)}
 	}
 	return Provisioning{State: ProvisioningDone}
 }
 
-// told returns the first of a guest's errors in one line. The guest can write anything there.
-func told(all []string) string {
+// inOneLine returns the first of a guest's errors in one line. The guest can write anything there.
+func inOneLine(all []string) string {
 	var lines []string
 	for _, e := range all[:min(len(all), mostErrors)] {
 		line := strings.Join(strings.FieldsFunc(e, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")

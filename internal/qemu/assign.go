@@ -154,7 +154,7 @@ func (d Devices) claim(l deviceList, e listEntry, have Config) error {
 		if err := d.inherit(l, e, have); err != nil {
 			return err
 		}
-		if err := l.besideImage(e, d, have); err != nil {
+		if err := l.overlapsImage(e, d, have); err != nil {
 			return err
 		}
 	}

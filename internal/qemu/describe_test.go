@@ -65,13 +65,13 @@ func checkDescription(t *testing.T, config qemu.Config) {
 	if moves, resizes := d.Moves(config), d.Resizes(config); len(moves)+len(resizes) > 0 {
 		t.Errorf("the description of %v moves %v and resizes %v", config, moves, resizes)
 	}
-	told := d.Told(config)
+	described := d.Described(config)
 	for _, o := range got.Omissions {
 		name, _, _ := strings.Cut(o.Option, " ")
-		told[name] = true
+		described[name] = true
 	}
 	for name, now := range config {
-		if !told[name] && fields.IsOption(name) && name != "vmgenid" && strings.TrimSpace(now) != "" {
+		if !described[name] && fields.IsOption(name) && name != "vmgenid" && strings.TrimSpace(now) != "" {
 			t.Errorf("the description of %v says nothing of %s", config, name)
 		}
 	}

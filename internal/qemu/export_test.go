@@ -49,20 +49,20 @@ func (g RandomSpec) Spec() v1alpha1.MachineParameters { return g.spec() }
 // Config returns a generated configuration.
 func (g RandomSpec) Config() Config { return g.config() }
 
-// Told returns the options that a spec declares, and the devices that it names.
-func (d Desired) Told(config Config) map[string]bool {
-	told := map[string]bool{
+// Described returns the options that a spec declares, and the devices that it names.
+func (d Desired) Described(config Config) map[string]bool {
+	described := map[string]bool{
 		"boot": d.BootOrder != nil, "smbios1": true, config.CloudInitDrive(): d.CloudInit != nil, EFIDevice: d.EFIDisk != nil, TPMDevice: d.TPM != nil,
 	}
 	for _, o := range d.options() {
 		if _, declared := o.Want(config[o.Name]); declared {
-			told[o.Name] = true
+			described[o.Name] = true
 		}
 	}
 	for _, taken := range d.Devices.all() {
 		for _, device := range taken {
-			told[device] = true
+			described[device] = true
 		}
 	}
-	return told
+	return described
 }

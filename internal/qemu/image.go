@@ -167,9 +167,9 @@ func (f filling) at(device string) string {
 	return ""
 }
 
-// besideImage returns an error for an entry that names the device of a new disk if the image would fill that device on a new VM. On this VM, the image has
+// overlapsImage returns an error for an entry that names the device of a new disk if the image would fill that device on a new VM. On this VM, the image has
 // filled another one.
-func (l deviceList) besideImage(e listEntry, d Devices, have Config) error {
+func (l deviceList) overlapsImage(e listEntry, d Devices, have Config) error {
 	if l.name != listDisks || e.name != l.image || len(l.source) == 0 || l.source[0] == e.device || d.Volumes[e.name] != "" {
 		return nil
 	}

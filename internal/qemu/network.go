@@ -51,7 +51,7 @@ const defaultModel = "virtio"
 // PVE would generate a new one.
 func nicOption(device string, n v1alpha1.MachineNetwork, before map[string]string, missing func() proxmox.NIC) Option {
 	parts := withdrawn(nicParts(&n), before)
-	return Option{Name: device, same: sameNIC, others: besideNIC(n, parts), Want: func(now string) (string, bool) {
+	return Option{Name: device, same: sameNIC, others: openValuesOfNIC(n, parts), Want: func(now string) (string, bool) {
 		nic, err := proxmox.ParseNIC(now)
 		if err != nil {
 			nic = missing()
@@ -76,8 +76,8 @@ func (d Desired) newNIC(n v1alpha1.MachineNetwork) proxmox.NIC {
 	return nic
 }
 
-// besideNIC returns the values of a network interface that the spec leaves open.
-func besideNIC(n v1alpha1.MachineNetwork, parts []part) func(string) string {
+// openValuesOfNIC returns the values of a network interface that the spec leaves open.
+func openValuesOfNIC(n v1alpha1.MachineNetwork, parts []part) func(string) string {
 	return func(value string) string {
 		nic, err := proxmox.ParseNIC(value)
 		if err != nil {

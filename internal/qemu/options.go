@@ -39,7 +39,7 @@ type Option struct {
 	// codec of the field, for an option with a single field.
 	codec codec.Codec
 
-	// read sets the fields of the spec to the value that a VM has. It returns what they cannot hold: keys of the value, or wholeOption. It is nil for options
+	// read sets the fields of the spec to the value that a VM has. It returns what they cannot hold: keys of the value, or WholeOption. It is nil for options
 	// that are not read this way.
 	read func(now string) (left []string)
 

@@ -211,7 +211,7 @@ func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
 
 // smbiosOption returns the option with the UUID, which identifies the VM, and the other hardware information for the guest.
 func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) Option {
-	return Option{Name: "smbios1", same: sameSMBIOS, others: besideSMBIOS(s), Want: func(now string) (string, bool) {
+	return Option{Name: "smbios1", same: sameSMBIOS, others: openValuesOfSMBIOS(s), Want: func(now string) (string, bool) {
 		p, err := propertystring.Parse(now, "uuid")
 		if err != nil {
 			p = propertystring.Properties{}
@@ -228,8 +228,8 @@ func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) Option {
 	}}
 }
 
-// besideSMBIOS returns the SMBIOS values that the spec leaves open.
-func besideSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
+// openValuesOfSMBIOS returns the SMBIOS values that the spec leaves open.
+func openValuesOfSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
 	return func(value string) string {
 		p, err := propertystring.Parse(value, "uuid")
 		if err != nil {

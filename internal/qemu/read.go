@@ -25,7 +25,7 @@ import (
 )
 
 // A Reader reads the value of an option that a VM has into parameters. It returns the option that the parameters then ask for, and what they cannot hold
-// of the value: keys of it, or [wholeOption].
+// of the value: keys of it, or [WholeOption].
 type Reader func(p *v1alpha1.MachineParameters, name, now string) (o Option, left []string)
 
 // unreadable returns the result for a value that no field can hold.

@@ -40,7 +40,7 @@ func (s *Server) Admit(r *wire.Request) *wire.Response {
 	if r.URL.Path == "/healthz" {
 		return &wire.Response{Status: http.StatusOK, Type: "text/plain", Content: []byte("ok\n")}
 	}
-	if beside(r) {
+	if outsideAPI(r) {
 		return s.admitControl(r)
 	}
 	path, ok := apiPath(r)
@@ -73,7 +73,7 @@ func plain(status int, message string) *wire.Response {
 
 // Answer answers a request whose body was received.
 func (s *Server) Answer(r *wire.Request) *wire.Response {
-	if beside(r) {
+	if outsideAPI(r) {
 		return s.control(r)
 	}
 	start := s.Clock.Now()

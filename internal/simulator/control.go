@@ -36,8 +36,8 @@ import (
 // controlPath is the path of the control API. Proxmox VE does not use it.
 const controlPath = "/_simulator/"
 
-// beside reports whether a request is for a part of the simulator outside the API of Proxmox VE.
-func beside(r *wire.Request) bool {
+// outsideAPI reports whether a request is for a part of the simulator outside the API of Proxmox VE.
+func outsideAPI(r *wire.Request) bool {
 	return (r.URL.Path == "/" && r.Method == http.MethodGet) || strings.HasPrefix(r.URL.Path, controlPath)
 }
 

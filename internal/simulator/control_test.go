@@ -318,8 +318,8 @@ func TestMayControl(t *testing.T) {
 	}
 }
 
-// TestBeside checks that paths outside the API that the simulator does not use are answered as before.
-func TestBeside(t *testing.T) {
+// TestOutsideAPI checks that paths outside the API that the simulator does not use are answered as before.
+func TestOutsideAPI(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	for request, want := range map[string]int{
 		"GET /": 200, "POST /": 501, "GET /_simulator/ca.crt": 200, "GET /_simulator/nope": 404, "GET /nope": 501, "GET /_simulator": 501, "GET /pve2/": 501,

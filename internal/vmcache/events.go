@@ -106,14 +106,14 @@ const startsApart = 30 * time.Second
 
 // drift returns the parts of a VM that a list contradicts. If the node does not report, only the values that all nodes know are compared.
 func drift(v *vmstate.VM, g proxmox.Guest) Dirty {
-	told := g.Status != "unknown"
-	restarted := told && v.Status.Running() && v.Status.Uptime-g.Uptime > startsApart
-	status := told && g.Status != v.PowerState() && v.Lock() != "suspended"
+	reported := g.Status != "unknown"
+	restarted := reported && v.Status.Running() && v.Status.Uptime-g.Uptime > startsApart
+	status := reported && g.Status != v.PowerState() && v.Lock() != "suspended"
 	if g.Node != v.Node || StateInHA(g) != v.Status.HAState || restarted || status {
 		return DirtyAll
 	}
 	known := g.Lock == v.Lock() && v.Config.Tagged(g.Tags)
-	if !known || told && (g.Template != v.Template() || g.Name != v.ListedName() || !v.SizesMatch(g)) {
+	if !known || reported && (g.Template != v.Template() || g.Name != v.ListedName() || !v.SizesMatch(g)) {
 		return DirtyConfig
 	}
 	return 0

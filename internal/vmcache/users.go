@@ -38,19 +38,19 @@ type Disks struct {
 	Node     string
 	Storages []proxmox.Storage
 
-	// Tells reports whether messages may name a VM, and whether they may name its node. If it is nil, they may name all.
-	Tells func(g proxmox.Guest) (vm, node bool)
+	// MayName reports whether messages may name a VM, and whether they may name its node. If it is nil, they may name all.
+	MayName func(g proxmox.Guest) (vm, node bool)
 
 	// Snapshots reads the configurations of a VM's snapshots, to find volumes that only snapshots use. If it is nil, snapshots are ignored.
 	Snapshots func(ctx context.Context, ref proxmox.Ref) ([]qemu.Config, error)
 }
 
-// tells reports whether messages may name a VM, and whether they may name its node.
-func (d Disks) tells(g proxmox.Guest) (vm, node bool) {
-	if d.Tells == nil {
+// mayName reports whether messages may name a VM, and whether they may name its node.
+func (d Disks) mayName(g proxmox.Guest) (vm, node bool) {
+	if d.MayName == nil {
 		return true, true
 	}
-	return d.Tells(g)
+	return d.MayName(g)
 }
 
 // on returns the volumes that VMs of a node can use.
@@ -162,7 +162,7 @@ func (e *Reader) checkNodesOnline(ctx context.Context, disks Disks, guests []pro
 		}
 		unasked = append(unasked, g)
 		text := err.Error()
-		if _, node := disks.tells(g); !node {
+		if _, node := disks.mayName(g); !node {
 			text = unnamedNode
 		}
 		if !slices.Contains(why, text) {
@@ -205,7 +205,7 @@ func (e *Reader) checkUnusedBy(ctx context.Context, disks Disks, g proxmox.Guest
 	}
 	for _, c := range configs {
 		if volume := c.Uses(disks.on(v.Node)...); volume != "" {
-			if vm, _ := disks.tells(g); !vm {
+			if vm, _ := disks.mayName(g); !vm {
 				return UsedError{Volume: volume}
 			}
 			return UsedError{Volume: volume, VMID: g.VMID}
@@ -222,7 +222,7 @@ const unnamedNode = "a node cannot be asked"
 
 // unseen returns the error if it is not known whether a guest uses a volume. It withholds the text of PVE where necessary, because that names the node.
 func (d Disks) unseen(err error, g proxmox.Guest) error {
-	vm, node := d.tells(g)
+	vm, node := d.mayName(g)
 	switch off := errors.As(err, &OfflineError{}); {
 	case off && !node:
 		err = withheldError{error: err, text: unnamedNode}
@@ -236,7 +236,7 @@ func (d Disks) unseen(err error, g proxmox.Guest) error {
 func (d Disks) whether(guests ...proxmox.Guest) string {
 	var vmids []int
 	for _, g := range guests {
-		if vm, _ := d.tells(g); vm {
+		if vm, _ := d.mayName(g); vm {
 			vmids = append(vmids, g.VMID)
 		}
 	}

@@ -76,7 +76,7 @@ func TestCheckUnused(t *testing.T) {
 		storage string
 		options map[int][]proxmox.PendingValue
 		offline string
-		tells   func(proxmox.Guest) (vm, node bool)
+		mayName func(proxmox.Guest) (vm, node bool)
 		want    string // A part of the error, empty for none.
 		read    []int
 	}{
@@ -111,14 +111,14 @@ func TestCheckUnused(t *testing.T) {
 		},
 		"OthersUse": {
 			reason: "A VM of others is not named.", storage: "ceph", options: map[int][]proxmox.PendingValue{102: has("ceph:vm-100-disk-1,size=1G")},
-			tells: ofOne, want: "volume ceph:vm-100-disk-1 is used by another VM", read: []int{101, 102},
+			mayName: ofOne, want: "volume ceph:vm-100-disk-1 is used by another VM", read: []int{101, 102},
 		},
 		"OthersOffline": {
-			reason: "A VM of others that cannot be read is not named, nor is its node.", storage: "ceph", offline: "pve2", tells: ofOne,
+			reason: "A VM of others that cannot be read is not named, nor is its node.", storage: "ceph", offline: "pve2", mayName: ofOne,
 			want: "cannot see whether another VM uses the volume: a node cannot be asked",
 		},
 		"BothOffline": {
-			reason: "One's own VM is named beside others, and a node of one's own.", storage: "ceph", offline: "pve1 pve2", tells: ofOne,
+			reason: "One's own VM is named beside others, and a node of one's own.", storage: "ceph", offline: "pve1 pve2", mayName: ofOne,
 			want: `cannot see whether VM 101 or another one uses the volume: node "pve1" is offline; a node cannot be asked`,
 		},
 		"LocalOffline": {reason: "A VM cannot use local storage of another node.", storage: "local-lvm", offline: "pve2", read: []int{101}},
@@ -129,7 +129,7 @@ func TestCheckUnused(t *testing.T) {
 			err := NewReader(u, u).CheckUnused(t.Context(), Disks{
 				Volumes: []string{tc.storage + ":vm-100-disk-1"}, Node: "pve1",
 				Storages: []proxmox.Storage{{Name: "local-lvm", Node: "pve1"}, {Name: "local-lvm", Node: "pve2"}, {Name: "ceph", Node: "pve1", Shared: true}},
-				Tells:    tc.tells,
+				MayName:  tc.mayName,
 			}, 100)
 			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s Want error %q, got %v", tc.reason, tc.want, err)
@@ -137,7 +137,7 @@ func TestCheckUnused(t *testing.T) {
 			if off := errors.As(err, &OfflineError{}); off != (tc.want != "" && tc.offline != "") {
 				t.Errorf("%s Want that nodes are off to be told apart, got %v", tc.reason, err)
 			}
-			if tc.tells != nil && (strings.Contains(err.Error(), "102") || strings.Contains(err.Error(), "pve2")) {
+			if tc.mayName != nil && (strings.Contains(err.Error(), "102") || strings.Contains(err.Error(), "pve2")) {
 				t.Errorf("%s It tells of others: %v", tc.reason, err)
 			}
 			if diff := cmp.Diff(tc.read, u.read); diff != "" {

@@ -30,7 +30,7 @@ import (
 // OfflineError if a VM that may have it cannot be read. VMs of all nodes count, even with local storage, because high availability starts them where
 // there is another replica.
 func (u usage) insertedIn(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
-	disks := vmcache.Disks{Tells: tenancy.MayName(u.tenant)}
+	disks := vmcache.Disks{MayName: tenancy.MayName(u.tenant)}
 	for _, key := range rev.fileKeys() {
 		undefined, err := u.reader.undefined(ctx, v, v.leaving(rev, key).place)
 		switch {

@@ -110,8 +110,8 @@ func TestShareReconciler(t *testing.T) {
 	}
 }
 
-// TestShareOfMachine checks that the provider that manages a Machine also manages a Snapshot that names no provider configuration.
-func TestShareOfMachine(t *testing.T) {
+// TestShardOfMachine checks that the provider that manages a Machine also manages a Snapshot that names no provider configuration.
+func TestShardOfMachine(t *testing.T) {
 	of := func(machine string) *cluster.Snapshot {
 		s := &cluster.Snapshot{ObjectMeta: metav1.ObjectMeta{Name: machine}}
 		s.Spec.ForProvider.MachineRef = &v1alpha1.Reference{Name: machine}
@@ -165,8 +165,8 @@ func TestShareConfigurationPredicate(t *testing.T) {
 	}
 }
 
-// TestSetupShare runs a controller that manages one of two resources.
-func TestSetupShare(t *testing.T) {
+// TestSetupShard runs a controller that manages one of two resources.
+func TestSetupShard(t *testing.T) {
 	ours, others := labelled("ours", "a", ""), labelled("others", "b", "")
 	c := kube(t, ours, others)
 	mgr, informers := newManager(t, c)

@@ -109,7 +109,7 @@ func recreations(_ context.Context, e *external, m Machine, p *plan) act.Kind {
 func (e *external) recreator(m Machine) recreation.Recreator {
 	return recreation.Recreator{
 		Kube: e.kube, Inventory: e.inventory, Reader: e.reader, Client: e.client, Machines: e.scheduler, Record: e.record, Now: e.now(), Forget: e.forget,
-		Wake: e.waker(m), Busy: e.tasksBefore.Busy, Tells: e.tenant.MayReportRemains,
+		Wake: e.waker(m), Busy: e.tasksBefore.Busy, MayReport: e.tenant.MayReportRemains,
 		Removable: func(ctx context.Context, uuid string, vmid int) error {
 			if err := e.tenant.Removable(ctx, vmid); err != nil {
 				return err

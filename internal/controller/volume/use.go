@@ -35,7 +35,7 @@ func (r *reader) used(ctx context.Context, tenant *tenancy.Tenant, volume string
 	if err != nil {
 		return "", err
 	}
-	disks := vmcache.Disks{Volumes: []string{volume}, Node: owner.Node, Storages: storages, Tells: tenancy.MayName(tenant)}
+	disks := vmcache.Disks{Volumes: []string{volume}, Node: owner.Node, Storages: storages, MayName: tenancy.MayName(tenant)}
 	err = r.now.CheckUnused(ctx, disks, owner.VMID)
 	user, off := vmcache.UsedError{}, vmcache.OfflineError{}
 	switch {

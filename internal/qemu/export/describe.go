@@ -80,7 +80,7 @@ func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Des
 	case config.UUID() == "":
 		return Description{}, errors.New(qemu.NoUUID)
 	}
-	w := &writer{config: config, told: map[string]bool{}, p: blank()}
+	w := &writer{config: config, processed: map[string]bool{}, p: blank()}
 	w.write(s)
 	w.sanitize()
 	prune(reflect.ValueOf(w.p).Elem())

@@ -35,8 +35,8 @@ import (
 type writer struct {
 	config qemu.Config
 
-	// told holds the options that were processed.
-	told map[string]bool
+	// processed holds the names of the options that were processed.
+	processed map[string]bool
 
 	p         *v1alpha1.MachineParameters
 	omissions []Omission
@@ -82,7 +82,7 @@ func (w *writer) try(name string, read qemu.Reader) {
 	if !there {
 		return
 	}
-	w.told[name] = true
+	w.processed[name] = true
 	trial := w.p.DeepCopy()
 	o, left := read(trial, name, now)
 	if want, asked := o.Want(now); slices.Contains(left, qemu.WholeOption) || asked && !o.Equal(now, want) {
@@ -145,7 +145,7 @@ func (w *writer) noDrive() {
 	for _, name := range slices.Sorted(maps.Keys(w.config)) {
 		f := fields.Of(name)
 		if strings.HasPrefix(f, "cloudInit.") || strings.HasSuffix(f, ".ipConfig") {
-			w.told[name] = true
+			w.processed[name] = true
 			w.omit(name, "", needDrive)
 		}
 	}
@@ -154,7 +154,7 @@ func (w *writer) noDrive() {
 // cdroms writes the drives, named by their devices.
 func (w *writer) cdroms() {
 	for _, device := range w.config.CDROMs() {
-		w.told[device] = true
+		w.processed[device] = true
 		k, err := proxmox.ParseDisk(w.config[device])
 		switch {
 		case err == nil && k.CloudInit():
@@ -179,7 +179,7 @@ func (w *writer) gapless(prefix string, most int) bool {
 	}
 	for _, name := range found {
 		if !whole {
-			w.told[name] = true
+			w.processed[name] = true
 			w.omit(name, "", "a list has no gaps, and "+prefix+"0 to "+found[len(found)-1]+" has one")
 		}
 	}
@@ -187,7 +187,7 @@ func (w *writer) gapless(prefix string, most int) bool {
 }
 
 func (w *writer) boot() {
-	w.told["boot"] = true
+	w.processed["boot"] = true
 	order := bootorder.Devices(w.config["boot"])
 	switch {
 	case len(order) > 0:
@@ -200,7 +200,7 @@ func (w *writer) boot() {
 // others processes the options that have no field, and values that are no options.
 func (w *writer) others() {
 	for _, name := range slices.Sorted(maps.Keys(w.config)) {
-		if w.told[name] {
+		if w.processed[name] {
 			continue
 		}
 		s, _ := fields.Stem(name)

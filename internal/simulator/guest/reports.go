@@ -166,8 +166,8 @@ func Leave(o *engine.Op, n *state.Node, power bool) {
 	if n.Left = o.Engine.Clock.Now(); !silent(o.Engine, n) {
 		n.Wrote = n.Left
 	}
-	if n.Told = nil; n.CutOff {
-		n.Told = told(o, n)
+	if n.KnownReports = nil; n.CutOff {
+		n.KnownReports = knownReports(o, n)
 	}
 	for _, g := range o.State.Guests {
 		if g.Node != n.Name {
@@ -185,8 +185,8 @@ func Leave(o *engine.Op, n *state.Node, power bool) {
 	}
 }
 
-// told returns what a node knows of the guests of other nodes, by VMID.
-func told(o *engine.Op, n *state.Node) map[int]*state.Report {
+// knownReports returns the reports that a node has of the guests of other nodes, by VMID.
+func knownReports(o *engine.Op, n *state.Node) map[int]*state.Report {
 	all := map[int]*state.Report{}
 	for id, g := range o.State.Guests {
 		if g.Node != n.Name {
@@ -212,7 +212,7 @@ func Return(o *engine.Op, n *state.Node) {
 		alone = alone && (other == n || other.Offline)
 	}
 	n.Forgotten = n.Forgotten || alone || o.Engine.Clock.Now().Sub(n.Left) >= o.Engine.Scale(expiry)
-	n.Starting, n.CutOff, n.Told, n.Returned = false, false, nil, o.Engine.Clock.Now()
+	n.Starting, n.CutOff, n.KnownReports, n.Returned = false, false, nil, o.Engine.Clock.Now()
 	if alone {
 		o.State.Log = nil // The log is only in the memory of the nodes.
 	}

@@ -108,10 +108,10 @@ type Node struct {
 	// Starting is true while an offline node boots and refuses connections. Reset is when its watchdog reset it.
 	Starting bool
 	Reset    time.Time
-	// CutOff is true for a running node that the others cannot reach, so that it is Offline to them and has no quorum. Told are the latest reports of the
+	// CutOff is true for a running node that the others cannot reach, so that it is Offline to them and has no quorum. KnownReports are the latest reports of the
 	// others' guests that it knows, by VMID.
-	CutOff bool
-	Told   map[int]*Report
+	CutOff       bool
+	KnownReports map[int]*Report
 	// Left is when the node went off, which the others notice a little later. Returned is when it came back, or zero if it has never been off. Forgotten is
 	// true if no node was left then that knew its reports.
 	Left, Returned time.Time

@@ -37,7 +37,7 @@ func (s *State) ViewOf(n *Node) (undo func()) {
 	}
 	for id, g := range s.Guests {
 		if g.Node != n.Name {
-			reports[g], g.Report = g.Report, n.Told[id]
+			reports[g], g.Report = g.Report, n.KnownReports[id]
 		}
 	}
 	quorum, lost := s.NoQuorum, s.QuorumLost

@@ -72,7 +72,7 @@ func (e *Checks) checkUnused(ctx context.Context, vm proxmox.Ref, volumes []stri
 	if err != nil {
 		return err
 	}
-	disks := vmcache.Disks{Volumes: volumes, Node: vm.Node, Storages: storages, Tells: tenancy.MayName(e.Tenant)}
+	disks := vmcache.Disks{Volumes: volumes, Node: vm.Node, Storages: storages, MayName: tenancy.MayName(e.Tenant)}
 	return e.Reader.CheckUnused(ctx, disks, vm.VMID)
 }
 

@@ -127,8 +127,8 @@ func recreator(t *testing.T, m *namespaced.Machine, p *pve) Recreator {
 	}
 	return Recreator{
 		Kube: fake.NewClientBuilder().WithScheme(scheme).WithObjects(m.DeepCopy()).Build(), Inventory: p, Reader: p, Client: p, Machines: p,
-		Tells:  func(context.Context, object.Machine, act.Remains) bool { return !p.hidden },
-		Record: xpevent.NewNopRecorder(), Now: time.Now(), Forget: func(object.Machine) {}, Wake: func() {},
+		MayReport: func(context.Context, object.Machine, act.Remains) bool { return !p.hidden },
+		Record:    xpevent.NewNopRecorder(), Now: time.Now(), Forget: func(object.Machine) {}, Wake: func() {},
 		Save: func(_ context.Context, r *act.Record) error {
 			meta.AddAnnotations(m, map[string]string{object.AnnotationRecreation: r.String()})
 			return nil

@@ -81,8 +81,8 @@ type Recreator struct {
 	// Busy reports whether a task works on a VM.
 	Busy func(vmid int) (bool, error)
 
-	// Tells reports whether the user of a Machine may be informed of the remains: annotations can name any VM.
-	Tells func(ctx context.Context, m object.Machine, r act.Remains) bool
+	// MayReport reports whether the user of a Machine may be informed of the remains: annotations can name any VM.
+	MayReport func(ctx context.Context, m object.Machine, r act.Remains) bool
 
 	// Removable returns an error while something else needs a VM.
 	Removable func(ctx context.Context, uuid string, vmid int) error

@@ -141,7 +141,7 @@ func (w Recreator) EmitOrphaned(m object.Machine) {
 // look looks for the remains of a lost creation.
 func (w Recreator) look(ctx context.Context, m object.Machine, r act.Remains) (found, error) {
 	f := found{Remains: r, Node: r.Node}
-	if !w.Tells(ctx, m, r) {
+	if !w.MayReport(ctx, m, r) {
 		return f, nil
 	}
 	guests, err := w.Inventory.Guests(ctx, inventory.Current)

@@ -54,16 +54,16 @@ func TestTold(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		guests guests
-		told   bool
+		want   bool
 		hidden bool // Including what prevents reading it.
 		adopts bool
 	}{
-		"Own":       {reason: "The VM is the tenant's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "a"}}, told: true},
-		"Adoptable": {reason: "The VM may be taken over.", guests: guests{{VMID: 150, Type: "qemu", Pool: "free"}}, told: true, adopts: true},
+		"Own":       {reason: "The VM is the tenant's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "a"}}, want: true},
+		"Adoptable": {reason: "The VM may be taken over.", guests: guests{{VMID: 150, Type: "qemu", Pool: "free"}}, want: true, adopts: true},
 		"Foreign":   {reason: "The VM is somebody else's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "b"}}, hidden: true},
 		"Locked":    {reason: "The VM is being made for somebody else.", guests: guests{{VMID: 150, Type: "qemu", Pool: "b", Lock: "create"}}, hidden: true},
-		"Making":    {reason: "A VM comes to a pool when it is made.", guests: guests{{VMID: 150, Type: "qemu", Lock: "create"}}, told: true},
-		"Cloning":   {reason: "A clone comes to a pool when it is made.", guests: guests{{VMID: 150, Type: "qemu", Lock: "clone"}}, told: true},
+		"Making":    {reason: "A VM comes to a pool when it is made.", guests: guests{{VMID: 150, Type: "qemu", Lock: "create"}}, want: true},
+		"Cloning":   {reason: "A clone comes to a pool when it is made.", guests: guests{{VMID: 150, Type: "qemu", Lock: "clone"}}, want: true},
 		"Nobody's":  {reason: "The VM is in no pool, and nobody makes it.", guests: guests{{VMID: 150, Type: "qemu"}}, hidden: true},
 		"Missing":   {reason: "What is not there is in no way.", adopts: true},
 	}
@@ -73,8 +73,8 @@ func TestTold(t *testing.T) {
 				Name: "a", Pools: []string{"a"}, VMIDRange: &v1alpha1.VMIDRange{Min: 100, Max: 199}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"free"}},
 			}}, "a")}
 			m := &namespaced.Machine{}
-			if got := c.MayName(t.Context(), m, 150); got != tc.told {
-				t.Errorf("Tells(): %s Want %v, got %v", tc.reason, tc.told, got)
+			if got := c.MayName(t.Context(), m, 150); got != tc.want {
+				t.Errorf("MayName(): %s Want %v, got %v", tc.reason, tc.want, got)
 			}
 			if err := c.Hidden(t.Context(), m, 150); (err != nil) != tc.hidden {
 				t.Errorf("Hidden(): %s Want %v, got %v", tc.reason, tc.hidden, err)
@@ -99,12 +99,12 @@ func TestCreations(t *testing.T) {
 		reason string
 		change func(m *namespaced.Machine)
 		guest  func(g *proxmox.Guest)
-		told   bool
+		want   bool
 		left   bool // If it is the remains of a lost creation.
 		seen   bool // Whether it was seen to be the Machine's.
 	}{
-		"Own":      {reason: "The VM is made for this Machine.", told: true, left: true},
-		"Clone":    {reason: "The VM is made as a clone for this Machine.", guest: func(g *proxmox.Guest) { g.Lock = "clone" }, told: true, left: true},
+		"Own":      {reason: "The VM is made for this Machine.", want: true, left: true},
+		"Clone":    {reason: "The VM is made as a clone for this Machine.", guest: func(g *proxmox.Guest) { g.Lock = "clone" }, want: true, left: true},
 		"Unsigned": {reason: "Nothing proves whose the VM is.", change: func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationCreation) }},
 		"OtherMachine": {
 			reason: "A signature is of one Machine, whoever copies it.", change: func(m *namespaced.Machine) { m.UID = "2" },
@@ -127,7 +127,7 @@ func TestCreations(t *testing.T) {
 		"Forged": {
 			reason: "A status that nobody has signed ends no creation.", change: func(m *namespaced.Machine) {
 				m.Status.AtProvider.VMID, m.Status.AtProvider.UUID = new(int32(150)), uuid
-			}, told: true, left: true,
+			}, want: true, left: true,
 		},
 	}
 	for name, tc := range cases {
@@ -146,11 +146,11 @@ func TestCreations(t *testing.T) {
 			if tc.change != nil {
 				tc.change(m)
 			}
-			if got := c.MayName(t.Context(), m, g.VMID); got != tc.told {
-				t.Errorf("Tells(): %s Want %v, got %v", tc.reason, tc.told, got)
+			if got := c.MayName(t.Context(), m, g.VMID); got != tc.want {
+				t.Errorf("MayName(): %s Want %v, got %v", tc.reason, tc.want, got)
 			}
-			if err := c.Hidden(t.Context(), m, g.VMID); (err == nil) != (tc.told || tc.seen) {
-				t.Errorf("Hidden(): %s Want it told: %v, got %v", tc.reason, tc.told, err)
+			if err := c.Hidden(t.Context(), m, g.VMID); (err == nil) != (tc.want || tc.seen) {
+				t.Errorf("Hidden(): %s Want it told: %v, got %v", tc.reason, tc.want, err)
 			}
 			left := act.Remains{VMID: g.VMID, UUID: m.Annotations[object.AnnotationUUID], Node: g.Node, Signature: m.Annotations[object.AnnotationCreation]}
 			if got := c.MayReportRemains(t.Context(), m, left); got != tc.left {

@@ -170,7 +170,7 @@ func reset(o *engine.Op, h *state.HANode, n *state.Node) {
 	n.Offline, n.Starting, n.Reset = true, true, o.Engine.Clock.Now()
 	guest.Leave(o, n, true)
 	if n.CutOff {
-		n.Left, n.Told = left, nil // The others do not notice, and the node has forgotten their reports.
+		n.Left, n.KnownReports = left, nil // The others do not notice, and the node has forgotten their reports.
 	}
 	o.Engine.Later(o.Engine.Duration("reboot"), func(o *engine.Op) {
 		switch {
