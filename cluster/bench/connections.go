@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"syscall"
 	"time"
 
@@ -60,7 +61,7 @@ func (b *bench) connections(ctx context.Context) error {
 		row  []string
 		used footprint
 	}
-	all, err := rowsOf(ctx, b.Connections, func(ctx context.Context, n int) (measured, error) {
+	all, err := rowsOf(ctx, largestFirst(b.Connections), func(ctx context.Context, n int) (measured, error) {
 		row, used, err := b.connectionsOf(ctx, n)
 		if err != nil {
 			err = fmt.Errorf("with %d connections: %w", n, err)
@@ -71,7 +72,7 @@ func (b *bench) connections(ctx context.Context) error {
 		return err
 	}
 	var few footprint
-	for _, m := range all {
+	for _, m := range slices.Backward(all) {
 		t.rows = append(t.rows, append(m.row, m.used.each(few)))
 		if few.connections == 0 {
 			few = m.used
@@ -100,14 +101,9 @@ func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used fo
 	c := newCluster(b.PerConnection)
 	none := newCluster(0)
 	none.settings = chartLimits()
-	w, ctx, err := b.open(ctx, none)
-	if err != nil {
-		return nil, used, err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
 	var sites []*site
 	var took time.Duration
-	err = b.alone(func() error {
+	w, ctx, err := b.filled(ctx, none, func(w *env, ctx context.Context, _ cluster) (err error) {
 		if sites, err = w.addSites(ctx, c, n); err == nil {
 			took, err = w.lookedAtAll(ctx, sites, c)
 		}
@@ -116,6 +112,7 @@ func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used fo
 	if err != nil {
 		return nil, used, err
 	}
+	defer func() { err = errors.Join(err, w.Close()) }()
 	machines := n * c.machines
 	if err := w.wait(ctx, settle(machines)); err != nil {
 		return nil, used, err

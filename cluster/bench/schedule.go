@@ -33,11 +33,11 @@ type scenario struct {
 	run  func(context.Context) error
 }
 
-// scenarios lists all, first those that wait longest.
+// scenarios lists all, first those that wait longest. Connections come before the many Machines, which are created while it waits.
 func (b *bench) scenarios() []scenario {
 	return []scenario{
-		{name: "scale", run: b.scale},
 		{name: "connections", run: b.connections},
+		{name: "scale", run: b.scale},
 		{name: "kinds", run: b.kinds},
 		{name: "create", run: b.create},
 		{name: "delete", run: b.delete},
@@ -102,6 +102,7 @@ func (b *bench) measure(ctx context.Context, all []scenario) (took []time.Durati
 	errs := make([]error, len(all))
 	begin := time.Now()
 	_ = parallel(context.WithoutCancel(ctx), max(b.Parallel, 1), len(all), func(_ context.Context, i int) error {
+		time.Sleep(time.Duration(i) * inOrder)
 		if ctx.Err() == nil {
 			errs[i] = all[i].run(ctx)
 		}
@@ -126,10 +127,21 @@ func (b *bench) addTimes(all []scenario, ended []time.Duration) {
 	b.show(t)
 }
 
+// inOrder is how much later each scenario begins than the one before it, so that they ask in this order to be alone.
+const inOrder = 100 * time.Millisecond
+
+// largestFirst returns sizes in descending order: the largest one takes and waits longest.
+func largestFirst(sizes []int) []int {
+	all := slices.Sorted(slices.Values(sizes))
+	slices.Reverse(all)
+	return all
+}
+
 // rowsOf measures each of several sizes, at the same time as far as they may be, and returns the row of each.
 func rowsOf[T any](ctx context.Context, sizes []int, measure func(ctx context.Context, n int) (T, error)) ([]T, error) {
 	rows := make([]T, len(sizes))
 	err := parallel(ctx, len(sizes), len(sizes), func(ctx context.Context, i int) (err error) {
+		time.Sleep(time.Duration(i) * inOrder / 10)
 		rows[i], err = measure(ctx, sizes[i])
 		return err
 	})

@@ -99,10 +99,7 @@ func (b *bench) sizes() []int {
 	if b.wants("resources") {
 		all = append(all, b.Resources...)
 	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	slices.Reverse(all) // The largest takes and waits longest.
-	return all
+	return slices.Compact(largestFirst(all))
 }
 
 // at measures with so many Machines. They are created if that is measured, and restored otherwise.
@@ -132,7 +129,7 @@ func (b *bench) at(ctx context.Context, n int) (r scaleRows, err error) {
 // waits, in which others are measured.
 func (b *bench) filled(ctx context.Context, c cluster, fill func(*env, context.Context, cluster) error) (w *env, in context.Context, err error) {
 	err = b.alone(func() error {
-		if w, in, err = b.open(ctx, c); err != nil {
+		if w, in, err = b.start(ctx, c); err != nil {
 			return err
 		}
 		if err = fill(w, in, c); err == nil {
