@@ -297,6 +297,22 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestDetachMissingVolume checks that a disk without a volume on the node, as after a recovery by high availability, becomes unused when it is detached:
+// PVE::QemuServer::vmconfig_register_unused_drive goes by the VMID in the name of the volume.
+func TestDetachMissingVolume(t *testing.T) {
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
+	c := connect(t, s)
+	const vm, volume = "/nodes/pve1/qemu/400", "local:400/vm-400-disk-0.raw"
+	c.task("POST /nodes/pve1/qemu", "vmid=400", "memory=64", "scsi0=local:1")
+	s.Edit(func(st *simulator.State) {
+		maps.DeleteFunc(st.Volumes, func(k simulator.VolumeKey, _ *simulator.Volume) bool { return k.Storage+":"+k.Name == volume })
+	})
+	c.ok("PUT "+vm+"/config", "delete=scsi0")
+	if config := c.config(vm); config["scsi0"] != nil || config["unused0"] != volume {
+		t.Errorf("want %s as unused0, got %v", volume, config)
+	}
+}
+
 // TestPendingEmptyDrive checks that an empty drive of a bus with hotplug waits while the VM runs, because PVE::QemuServer::vmconfig_update_disk activates
 // its volume first.
 func TestPendingEmptyDrive(t *testing.T) {

@@ -112,8 +112,7 @@ func keepUnused(o *engine.Op, g *state.Guest, d Drive) string {
 		volume.Free(o, d.File())
 		return ""
 	}
-	v := o.State.Volume(g.Node, d.File())
-	if d.CDROM() || v == nil || v.VMID != g.VMID {
+	if d.CDROM() || !ownsByName(o, g, d.File()) {
 		return ""
 	}
 	free := ""
@@ -130,6 +129,17 @@ func keepUnused(o *engine.Op, g *state.Guest, d Drive) string {
 		g.Config[free] = d.File()
 	}
 	return free
+}
+
+// ownsByName reports whether a volume has the VMID of the guest in its name. PVE::QemuServer::vm_is_volid_owner does not check whether it exists.
+func ownsByName(o *engine.Op, g *state.Guest, id string) bool {
+	storage, name, ok := state.SplitVolume(id)
+	s := o.State.Storages[storage]
+	if !ok || s == nil {
+		return false
+	}
+	_, vmid, err := s.KindOf(name)
+	return err == nil && vmid == g.VMID
 }
 
 // dropUsed removes the entries of unused disks that are in use, or will be.
