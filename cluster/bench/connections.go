@@ -100,12 +100,11 @@ func (f footprint) each(few footprint) string {
 func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used footprint, err error) {
 	c := newCluster(b.PerConnection)
 	none := newCluster(0)
-	none.settings = chartLimits()
+	none.settings = populating()
 	var sites []*site
-	var took time.Duration
 	w, ctx, err := b.filled(ctx, none, func(w *env, ctx context.Context, _ cluster) (err error) {
 		if sites, err = w.addSites(ctx, c, n); err == nil {
-			took, err = w.lookedAtAll(ctx, sites, c)
+			err = w.populateSites(ctx, sites, c)
 		}
 		return err
 	})
@@ -113,6 +112,17 @@ func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used fo
 		return nil, used, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	if err := errors.Join(w.provider.Stop(), w.prepare(chartLimits())); err != nil {
+		return nil, used, err
+	}
+	var took time.Duration
+	err = b.concurrent(func() (err error) {
+		took, err = w.startWith(ctx, sites, c)
+		return err
+	})
+	if err != nil {
+		return nil, used, err
+	}
 	machines := n * c.machines
 	if err := w.wait(ctx, settle(machines)); err != nil {
 		return nil, used, err
@@ -134,20 +144,42 @@ func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used fo
 	return row, used, err
 }
 
-// lookedAtAll restores Machines for the VMs of all sites, starts the provider, and returns how long it took until all were looked at.
-func (w *env) lookedAtAll(ctx context.Context, sites []*site, c cluster) (time.Duration, error) {
+// populateSites restores Machines for the VMs of all sites.
+func (w *env) populateSites(ctx context.Context, sites []*site, c cluster) error {
 	machines, err := machinesOf(ctx, sites, c)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if _, err := w.machineSet.apply(ctx, machines); err != nil {
-		return 0, err
+		return err
 	}
-	n, begin := len(machines), time.Now()
+	if err := w.startProvider(ctx); err != nil {
+		return err
+	}
+	return w.until(ctx, "looking", func() int { return w.machineSet.incomplete(len(machines)) })
+}
+
+// startWith starts the provider, and returns how long it took until it had read each VM of all sites.
+func (w *env) startWith(ctx context.Context, sites []*site, c cluster) (time.Duration, error) {
+	var logs []*requestLog
+	for _, s := range sites {
+		j, err := s.own.requestLog(ctx, s.own.token.id)
+		if err != nil {
+			return 0, err
+		}
+		logs = append(logs, j)
+	}
+	begin := time.Now()
 	if err := w.startProvider(ctx); err != nil {
 		return 0, err
 	}
-	if err := w.until(ctx, "looking", func() int { return w.machineSet.incomplete(n) + w.machineSet.withoutAddress() }); err != nil {
+	left := func() int { // Of the sites in order: to read the logs of all at once would take more than the provider does.
+		for len(logs) > 0 && logs[0].looked(ctx) >= c.machines {
+			logs = logs[1:]
+		}
+		return len(logs)
+	}
+	if err := w.until(ctx, "looking at clusters", left); err != nil {
 		return 0, err
 	}
 	return time.Since(begin), nil
