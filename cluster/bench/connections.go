@@ -61,8 +61,8 @@ func (b *bench) connections(ctx context.Context) error {
 		row  []string
 		used footprint
 	}
-	all, err := rowsOf(ctx, largestFirst(b.Connections), func(ctx context.Context, n int) (measured, error) {
-		row, used, err := b.connectionsOf(ctx, n)
+	all, err := rowsOf(ctx, largestFirst(b.Connections), func(ctx context.Context, n int, waits func()) (measured, error) {
+		row, used, err := b.connectionsOf(ctx, n, waits)
 		if err != nil {
 			err = fmt.Errorf("with %d connections: %w", n, err)
 		}
@@ -97,7 +97,7 @@ func (f footprint) each(few footprint) string {
 	return ""
 }
 
-func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used footprint, err error) {
+func (b *bench) connectionsOf(ctx context.Context, n int, waits func()) (row []string, used footprint, err error) {
 	c := newCluster(b.PerConnection)
 	none := newCluster(0)
 	none.settings = populating()
@@ -123,6 +123,7 @@ func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used fo
 	if err != nil {
 		return nil, used, err
 	}
+	waits()
 	machines := n * c.machines
 	if err := w.wait(ctx, settle(machines)); err != nil {
 		return nil, used, err

@@ -42,7 +42,7 @@ type options struct {
 	Scenarios       []string      `default:"create,resources,delete,operations,drift,kinds,connections,steady,startup,competitors" enum:"steady,startup,drift,create,resources,delete,operations,kinds,connections,competitors" env:"BENCH" help:"What is measured: create, resources, delete, operations, drift, kinds, connections, steady, startup, competitors."`
 	Machines        []int         `default:"1000,10000" env:"BENCH_MACHINES" help:"Numbers of Machines in steady state and at a start."`
 	Create          int           `default:"200" env:"BENCH_CREATE" help:"How many Machines are created at once."`
-	Resources       []int         `default:"1000,10000" env:"BENCH_RESOURCES" help:"Numbers of Machines whose creation is measured as Crossplane does: processor, memory, and time to readiness."`
+	Resources       []int         `default:"1000" env:"BENCH_RESOURCES" help:"Numbers of Machines whose creation is measured as Crossplane does: processor, memory, and time to readiness."`
 	Delete          int           `default:"200" env:"BENCH_DELETE" help:"How many Machines are deleted at once."`
 	Snapshots       int           `default:"1000" env:"BENCH_SNAPSHOTS" help:"Number of Snapshots, each of a VM of its own."`
 	Volumes         int           `default:"500" env:"BENCH_VOLUMES" help:"Number of Volumes."`
@@ -53,7 +53,7 @@ type options struct {
 	Drift           int           `default:"1000" env:"BENCH_DRIFT" help:"Number of Machines among which things are changed."`
 	Changes         int           `default:"40" env:"BENCH_CHANGES" help:"How many changes of each sort are made."`
 	Window          time.Duration `default:"1m" env:"BENCH_WINDOW" help:"How long a steady state is watched; best a multiple of the minute between two reconciles of a Machine."`
-	Parallel        int           `default:"6" env:"BENCH_PARALLEL" help:"How many scenarios are under way at once, most of which wait. What takes the processors is done alone."`
+	Parallel        int           `default:"4" env:"BENCH_PARALLEL" help:"How many scenarios are under way at once, most of which wait. What takes the processors is done alone."`
 	Competitors     []string      `env:"BENCH_COMPETITORS" help:"Other clients: NAME=COMMAND, separated by lines. Default: the scripts in hack/." placeholder:"NAME=COMMAND" sep:"\n"`
 	CompetitorCount int           `default:"10" env:"BENCH_COMPETITOR_MACHINES" help:"How many machines the clients create that are compared."`
 	Output          string        `default:"docs/performance.md" env:"BENCH_OUTPUT" help:"Document whose tables are replaced." placeholder:"FILE"`

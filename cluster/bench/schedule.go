@@ -137,12 +137,19 @@ func largestFirst(sizes []int) []int {
 	return all
 }
 
-// rowsOf measures each of several sizes, at the same time as far as they may be, and returns the row of each.
-func rowsOf[T any](ctx context.Context, sizes []int, measure func(ctx context.Context, n int) (T, error)) ([]T, error) {
+// rowsOf measures each of several sizes and returns the row of each. The others are under way as soon as the first one reports that it only waits until it is
+// in a steady state.
+func rowsOf[T any](ctx context.Context, sizes []int, measure func(ctx context.Context, n int, waits func()) (T, error)) ([]T, error) {
 	rows := make([]T, len(sizes))
+	first := make(chan struct{})
+	waits := sync.OnceFunc(func() { close(first) })
 	err := parallel(ctx, len(sizes), len(sizes), func(ctx context.Context, i int) (err error) {
-		time.Sleep(time.Duration(i) * inOrder / 10)
-		rows[i], err = measure(ctx, sizes[i])
+		if i == 0 {
+			defer waits()
+		} else {
+			<-first
+		}
+		rows[i], err = measure(ctx, sizes[i], waits)
 		return err
 	})
 	return rows, err

@@ -103,7 +103,7 @@ func (b *bench) sizes() []int {
 }
 
 // at measures with so many Machines. They are created if that is measured, and restored otherwise.
-func (b *bench) at(ctx context.Context, n int) (r scaleRows, err error) {
+func (b *bench) at(ctx context.Context, n int, waits func()) (r scaleRows, err error) {
 	c, fill := newCluster(n), (*env).populate
 	c.rate, c.settings = populatingRate, populating()
 	if b.wants("resources") && slices.Contains(b.Resources, n) {
@@ -118,7 +118,7 @@ func (b *bench) at(ctx context.Context, n int) (r scaleRows, err error) {
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	if slices.Contains(b.Machines, n) {
-		if err = b.atRest(ctx, w, n, &r); err != nil {
+		if err = b.atRest(ctx, w, n, waits, &r); err != nil {
 			err = fmt.Errorf("with %d Machines: %w", n, err)
 		}
 	}
@@ -144,7 +144,7 @@ func (b *bench) filled(ctx context.Context, c cluster, fill func(*env, context.C
 }
 
 // atRest measures a start with so many Machines, and the steady state.
-func (b *bench) atRest(ctx context.Context, w *env, n int, r *scaleRows) error {
+func (b *bench) atRest(ctx context.Context, w *env, n int, waits func(), r *scaleRows) error {
 	if !b.wants("steady") && !b.wants("startup") {
 		return nil
 	}
@@ -155,6 +155,7 @@ func (b *bench) atRest(ctx context.Context, w *env, n int, r *scaleRows) error {
 		r.start, err = b.startup(ctx, w, n)
 		return err
 	})
+	waits()
 	if err == nil && b.wants("steady") {
 		r.steady, r.by, err = b.steady(ctx, w, n)
 	}
