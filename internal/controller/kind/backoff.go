@@ -40,40 +40,36 @@ const (
 	shortestBackoff = time.Second
 	longestBackoff  = 5 * time.Minute
 
-	// What PVE does not permit, or accepts no credentials for, is tried again after
-	// 15, 30, 60 seconds … 5 minutes. A repaired configuration has it tried at once.
+	// A request that PVE does not permit, or whose credentials it refuses, is repeated after 15, 30, 60 seconds … 5 minutes, or at once after the
+	// provider configuration was corrected.
 	shortestDenial = 15 * time.Second
 
-	// invalidEvery is how often what PVE finds wrong is tried again although
-	// nobody has changed it: PVE may be another one by then.
+	// invalidEvery is how often a request that PVE considers wrong is repeated without a change of the resource: PVE may have been upgraded.
 	invalidEvery = time.Hour
 
-	// lockedEvery is how often what is locked is tried again: all that wait for
-	// one lock have the same chance, whoever waits longest.
+	// lockedEvery is how often a request that fails on a lock is repeated. It does not grow, so that all requests that wait for one lock have the same chance.
 	lockedEvery = 5 * time.Second
 
-	// longestHeld is how long what another resource holds up waits before it is tried again:
-	// 1, 2, 4, 8 seconds at first.
+	// longestHeld is the longest interval at which a resource that another resource blocks is reconciled again, after 1, 2, 4 and 8 seconds.
 	longestHeld = 15 * time.Second
 
-	// turnWithin is how often what waits for its turn is looked at although that has not come, if there are few resources, and turnRounds how often if
-	// there are many: each time when all others were looked at so often.
+	// turnWithin is the interval at which a resource that waits for its turn is reconciled although the turn has not come. With many resources the
+	// interval is as long as turnRounds reconciles of all of them.
 	turnWithin = time.Minute
 	turnRounds = 3
 )
 
-// backoff delays each object the longer the more often it failed in a row, and the next step of its deletion the longer the more steps
-// that took.
+// backoff delays an object longer after each failure in a row, and the next step of its deletion longer after each step.
 type backoff struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
 
 	random func() float64
 
-	// deletions delays objects by the number of steps of their deletion, and stepMade are those of which one was just made.
+	// deletions delays objects by the number of steps of their deletion. stepMade contains the objects whose deletion has just made a step.
 	deletions workqueue.TypedRateLimiter[reconcile.Request]
 	stepMade  *sync.Map
 
-	// postponed are objects for which there was no worker. The controller takes that for a success and calls Forget, which is to leave their delays.
+	// postponed contains the objects for which there was no worker. The controller takes that for a success and calls Forget, which must keep their delays.
 	postponed *sync.Map
 }
 
@@ -85,7 +81,7 @@ func newBackoff(random func() float64) backoff {
 	}
 }
 
-// When returns when the object may be tried again: the delay from now. A step of a deletion that was made ends the delays of attempts that failed before it.
+// When returns the delay until the object may be tried again. A step of a deletion resets the delays of the failures before it.
 func (b backoff) When(r reconcile.Request) time.Duration {
 	limiter := b.TypedRateLimiter
 	if _, made := b.stepMade.LoadAndDelete(r); made {
@@ -95,7 +91,7 @@ func (b backoff) When(r reconcile.Request) time.Duration {
 	return jitter(limiter.When(r), b.random)
 }
 
-// Forget forgets how often the object failed, and the steps of its deletion, unless it was postponed.
+// Forget resets the failures of the object and the steps of its deletion, unless it was postponed.
 func (b backoff) Forget(r reconcile.Request) {
 	if _, postponed := b.postponed.LoadAndDelete(r); postponed {
 		return
@@ -105,10 +101,10 @@ func (b backoff) Forget(r reconcile.Request) {
 	b.stepMade.Delete(r)
 }
 
-// noteStep notes that a step of the deletion of an object was made.
+// noteStep records that the deletion of an object has made a step.
 func (b backoff) noteStep(r reconcile.Request) { b.stepMade.Store(r, struct{}{}) }
 
-// postpone has the object keep its delays the next time it is forgotten.
+// postpone keeps the delays of the object at the next call of Forget.
 func (b backoff) postpone(r reconcile.Request) { b.postponed.Store(r, struct{}{}) }
 
 func controllerOptions(o Options, limiter backoff) controller.Options {
@@ -117,7 +113,7 @@ func controllerOptions(o Options, limiter backoff) controller.Options {
 	return opts
 }
 
-// A backoffReconciler decides by its error when a resource is tried again.
+// A backoffReconciler decides by the error of a reconcile when the resource is reconciled again.
 type backoffReconciler struct {
 	next   reconcile.Reconciler
 	wake   func(reconcile.Request)
@@ -125,14 +121,16 @@ type backoffReconciler struct {
 	denied workqueue.TypedRateLimiter[reconcile.Request]
 	held   workqueue.TypedRateLimiter[reconcile.Request]
 
-	// noteStep notes that a step of a deletion was made.
+	// noteStep records that a deletion has made a step.
 	noteStep func(reconcile.Request)
 
-	// fullRound is how long it takes to look at all resources once.
+	// fullRound returns the time that it takes to reconcile all resources once.
 	fullRound func() time.Duration
 }
 
-func newBackoffReconciler(next reconcile.Reconciler, wake, noteStep func(reconcile.Request), random func() float64, fullRound func() time.Duration) backoffReconciler {
+func newBackoffReconciler(
+	next reconcile.Reconciler, wake, noteStep func(reconcile.Request), random func() float64, fullRound func() time.Duration,
+) backoffReconciler {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request]
 	return backoffReconciler{
 		next: next, wake: wake, noteStep: noteStep, random: random, fullRound: fullRound,
@@ -140,8 +138,7 @@ func newBackoffReconciler(next reconcile.Reconciler, wake, noteStep func(reconci
 	}
 }
 
-// Reconcile reconciles the request. What the managed reconciler would repeat with its
-// back-off is repeated so only if that may help.
+// Reconcile reconciles the request. It repeats a failure with the back-off of the managed reconciler only if that may help.
 func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	var o outcome
 	result, err := p.next.Reconcile(withOutcome(ctx, &o), r)
@@ -170,8 +167,8 @@ func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (
 	return result, nil
 }
 
-// laterLast returns a reconciler whose requests have a low priority when they are due again only because time has passed: a change of a resource, or a
-// sign of Proxmox VE, is handled first where there is not enough time for both.
+// laterLast returns a reconciler that gives requests a low priority when they are due again only because time has passed. A change of a resource, and an
+// event of Proxmox VE, are handled first if there is not enough time for both.
 func laterLast(next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		result, err := next.Reconcile(ctx, r)
@@ -180,10 +177,10 @@ func laterLast(next reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// denied reports whether PVE accepts no credentials of ours, or lets us not do it.
+// denied reports whether PVE refuses our credentials, or does not permit the request.
 func denied(err error) bool { return proxmox.IsAuthentication(err) || proxmox.IsAuthorization(err) }
 
-// wrong reports whether PVE finds the request wrong, and not because of something that is not there: that may come.
+// wrong reports whether PVE considers the request wrong, for another reason than an object that does not exist, which may be created later.
 func wrong(err error) bool { return proxmox.IsInvalid(err) && !proxmox.IsUnknownReference(err) }
 
 // delay returns the delay until what failed is tried again, zero for the back-off.
@@ -201,14 +198,13 @@ func (p backoffReconciler) delay(r reconcile.Request, err error) time.Duration {
 	return 0
 }
 
-// A waker queues requests at once, and forgets their failures. It may be used
-// before it has a queue, and does nothing then.
+// A waker queues requests at once and forgets their failures. Before it has a queue, it does nothing.
 type waker struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// Start is a source's: it gives the waker the controller's queue.
+// Start gives the waker the queue of the controller, which calls it like a source.
 func (w *waker) Start(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -226,8 +222,7 @@ func (w *waker) wake(r reconcile.Request) {
 	}
 }
 
-// recovered wakes the resources of a kind that failed and use a configuration that
-// works again.
+// recovered returns a function that wakes the resources of a kind that have failed and use a configuration that works again.
 func (w *waker) recovered(kube client.Reader, empty resource.ManagedList, log logging.Logger) func(func(resource.Managed) bool) {
 	return func(used func(resource.Managed) bool) {
 		all, err := ListCached(context.Background(), kube, empty)

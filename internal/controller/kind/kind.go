@@ -58,8 +58,7 @@ const (
 	// only reached when PVE answers slowly.
 	timeout = 2 * time.Minute
 
-	// creationGracePeriod is how long a resource that was just created may be
-	// invisible: PVE's shared view is about ten seconds behind.
+	// creationGracePeriod is how long a resource that was just created may be invisible. PVE's shared state is about ten seconds behind.
 	creationGracePeriod = 10 * time.Second
 )
 
@@ -70,43 +69,39 @@ type Options struct {
 	// Connections to PVE clusters.
 	Connections *connect.Connector
 
-	// Metrics of the provider. Defaults to ones that nobody sees.
+	// Metrics of the provider. Defaults to metrics that are not served.
 	Metrics *metrics.Metrics
 
-	// Shard of the resources that this provider is in charge of. Defaults to all.
+	// Shard of the resources that this provider manages. Defaults to all.
 	Shard Shard
 
-	// PollScaler is the resources of all kinds that share the global rate limiter. Defaults
-	// to those of one kind.
+	// PollScaler counts the resources of all kinds that share the global rate limiter. Defaults to a PollScaler of one kind.
 	PollScaler *PollScaler
 
-	// Definitions reads CustomResourceDefinitions from the API server. With it,
-	// nothing in PVE is destroyed just because a kind is being deleted. May be nil.
+	// Definitions reads CustomResourceDefinitions from the API server, so that nothing in PVE is destroyed only because a definition is being deleted.
+	// May be nil.
 	Definitions client.Reader
 
-	// Discovery stands in for Definitions where they may not be read, as with
-	// Crossplane 1. May be nil.
+	// Discovery replaces Definitions if the provider must not read them, as with Crossplane 1. May be nil.
 	Discovery discovery.ServerResourcesInterface
 
-	// FullResyncInterval is how often a VM is read although there is no sign that it has
-	// changed, with a fifth added to it at random. Defaults to 30 minutes.
+	// FullResyncInterval is how often a VM is read without a sign of a change. Up to a fifth is added at random. Defaults to 30 minutes.
 	FullResyncInterval time.Duration
 
-	// Checksums reads the lists of checksums that Images name. Defaults to reading any
-	// that is not on this machine or its link.
+	// Checksums reads the lists of checksums that Images name. By default it refuses addresses of this machine and link-local addresses.
 	Checksums checksum.Fetcher
 
-	// Holds finds what holds up the removal of the VM of a Machine. Defaults to nothing.
+	// Holds finds the resources that block the removal of the VM of a Machine. Defaults to none.
 	Holds Holds
 
-	// Tracer makes the spans of reconciles. May be nil: then nothing is traced.
+	// Tracer creates the spans of reconciles. Nil disables tracing.
 	Tracer trace.Tracer
 
-	// Now tells the time. Defaults to the system's clock.
+	// Now returns the time. Defaults to the system's clock.
 	Now func() time.Time
 }
 
-// Clock tells the time.
+// Clock returns the function that returns the time.
 func (o Options) Clock() func() time.Time {
 	if o.Now == nil {
 		return time.Now
@@ -114,48 +109,41 @@ func (o Options) Clock() func() time.Time {
 	return o.Now
 }
 
-// An Identity of a kind of managed resources.
+// An Identity identifies a kind of managed resources.
 type Identity struct {
 	// GroupVersionKind of the resources.
 	GroupVersionKind schema.GroupVersionKind
 
-	// Object of the kind, and List of them, both empty.
+	// Object of the kind, and List of such objects, both empty.
 	Object client.Object
 	List   resource.ManagedList
 }
 
-// ControllerName is the name of the kind's controller in logs, events and
-// metrics.
+// ControllerName returns the name of the kind's controller in logs, events and metrics.
 func (id Identity) ControllerName() string {
 	return managed.ControllerName(id.GroupVersionKind.GroupKind().String())
 }
 
-// A Kind of managed resources and what tells it from others.
+// A Kind defines the controller of a kind of managed resources.
 type Kind[T resource.Managed] struct {
 	Identity
 
-	// External connects to what the resources stand for.
+	// External connects to the external resources.
 	External managed.TypedExternalConnector[T]
 
-	// Initializers run in this order before External connects. There are no
-	// others: without any, a resource has no external name of its own accord.
+	// Initializers run in this order before External connects. There are no other initializers: without any, a resource gets no external name by default.
 	Initializers []managed.Initializer
 
-	// PollInterval says when to look at a resource again, given the configured
-	// interval, or a longer one if there are so many resources that looking at
-	// them would take more than half of all reconciles; zero means that interval.
-	// Up to a tenth is added or taken away from what it says. May be nil.
+	// PollInterval returns the interval after which a resource is reconciled again. Its argument is the configured interval, or a longer one if reconciles
+	// of all resources at that interval would be more than half of the limit. Zero means the argument. A tenth is added or subtracted at random. May be nil.
 	PollInterval managed.PollIntervalHook
 
-	// TellsChanges is true if External has an event of each change that it makes. That an
-	// update was requested is not told then.
-	TellsChanges bool
+	// ReportsChanges is true if External records an event for each change that it makes. Then there is no event that an update was requested.
+	ReportsChanges bool
 
-	// Wake has objects to reconcile at once, whatever changed on them, and with
-	// the back-off of their past failures forgotten. Only their names and
-	// namespaces matter, and they are read later: send copies of objects that
-	// anybody still changes. May be nil. Once the buffer of about a
-	// thousand is full, or before it is started, sending blocks.
+	// Wake receives objects to reconcile at once. The back-off of their failures is reset. Only the name and the namespace of an object matter, and they are
+	// read later, so senders must not change the object. Sending blocks while the buffer of about a thousand is full, and before the controller is
+	// started. May be nil.
 	Wake <-chan ctrlevent.TypedGenericEvent[client.Object]
 }
 
@@ -178,7 +166,7 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 	return complete(mgr, o, k.Identity, b, w, r)
 }
 
-// prepared returns the options with what is not set, for a kind whose state is recorded.
+// prepared returns the options with their defaults, and starts to record the state of the kind.
 func (o Options) prepared(mgr ctrl.Manager, id Identity) (Options, error) {
 	if o.Metrics == nil {
 		o.Metrics = metrics.New()
@@ -192,14 +180,14 @@ func (o Options) prepared(mgr ctrl.Manager, id Identity) (Options, error) {
 	return o, o.PollScaler.watch(mgr.GetCache(), o.Shard, id.Object)
 }
 
-// newBuilder returns that of a controller of the resources that belong to this provider.
+// newBuilder returns the builder of a controller for the resources of this provider's shard.
 func newBuilder(mgr ctrl.Manager, o Options, id Identity) *builder.Builder {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(id.ControllerName()).
 		For(id.Object, builder.WithPredicates(desiredStateChanged(), o.Shard.Predicate()))
 }
 
-// complete completes the controller with what is wrapped around each reconciler.
+// complete completes the controller with the wrappers of every reconciler.
 func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *waker, r reconcile.Reconciler) error {
 	name := id.ControllerName()
 	b = b.WatchesRawSource(source.Func(w.Start))
@@ -217,7 +205,7 @@ func newReconciler[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) r
 	kube := statusManager{Manager: mgr, faults: faults}
 	opts := append(reconcilerOptions(mgr, o, k), managed.WithRecorder(filteringRecorder{
 		next:    event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
-		filters: append(slices.Clone(o.EventFilterFunctions), faults.needless(k.TellsChanges), reportOnce(reasonDeleted)),
+		filters: append(slices.Clone(o.EventFilterFunctions), faults.needless(k.ReportsChanges), reportOnce(reasonDeleted)),
 	}))
 	opts = append(opts, creationOptions(kube.GetClient(), o)...)
 	return managed.NewReconciler(kube, resource.ManagedKind(k.GroupVersionKind), opts...)

@@ -34,8 +34,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The parts of all reconciles per second that may be made for no other reason than that time has passed. Who changes a resource, or creates one,
-// does not wait behind thousands of such reconciles.
+// The parts of all reconciles per second that may happen only because time has passed, so that a new or changed resource does not wait behind thousands of
+// them.
 const (
 	// pollShare is for all resources, in turn.
 	pollShare = 0.5
@@ -44,8 +44,8 @@ const (
 	soonShare = 0.25
 )
 
-// A PollScaler is the resources that we are in charge of, of all kinds that share a limit. It
-// is safe for concurrent use.
+// A PollScaler counts the managed resources of all kinds that share a rate limit, and lengthens their poll intervals accordingly. It is safe for concurrent
+// use.
 type PollScaler struct {
 	size atomic.Int64
 	// perSecond is how many may be reconciled; rate.Inf if nothing limits that.
@@ -56,12 +56,12 @@ type PollScaler struct {
 	next time.Time
 }
 
-// NewPollScaler returns a PollScaler of those whose reconciles a limiter limits.
+// NewPollScaler returns a PollScaler of the resources whose reconciles a limiter limits.
 func NewPollScaler(l ratelimiter.RateLimiter) *PollScaler {
 	return &PollScaler{perSecond: perSecond(l)}
 }
 
-// watch watches the resources that a cache has of a kind.
+// watch counts the resources of a kind in a cache.
 func (c *PollScaler) watch(all cache.Informers, share Shard, kind client.Object) error {
 	informer, err := all.GetInformer(context.Background(), kind, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *PollScaler) watch(all cache.Informers, share Shard, kind client.Object)
 	return errors.Wrap(err, "cannot count resources")
 }
 
-// perSecond is what a limiter allows.
+// perSecond returns the rate that a limiter allows.
 func perSecond(l ratelimiter.RateLimiter) rate.Limit {
 	if bucket, ok := l.(*ratelimiter.BucketRateLimiter); ok {
 		return bucket.Limit()
@@ -91,8 +91,8 @@ func perSecond(l ratelimiter.RateLimiter) rate.Limit {
 	return rate.Inf
 }
 
-// interval is the hook with an interval that is long enough for all of them, unless a resource asks for one of its own. What the hook wants to be
-// looked at sooner is, as long as such looks are not more than their share, so that thousands which are not ready do not keep others waiting.
+// interval wraps a hook. The interval is long enough for all resources, unless a resource has its own. If the hook returns a shorter one, as for a resource
+// that is not ready, that is used as long as such reconciles do not exceed their share: thousands of resources that are not ready do not delay others.
 func (c *PollScaler) interval(hook managed.PollIntervalHook, clock func() time.Time) managed.PollIntervalHook {
 	return func(mg resource.Managed, d time.Duration) time.Duration {
 		if _, asked := meta.GetPollInterval(mg); asked {
@@ -107,7 +107,7 @@ func (c *PollScaler) interval(hook managed.PollIntervalHook, clock func() time.T
 	}
 }
 
-// after is what a hook wants, or d if there is none, or it wants zero, which would mean never again to the reconciler.
+// after returns the interval of a hook, or d if there is no hook or it returns zero, which the reconciler would take for never.
 func after(hook managed.PollIntervalHook, mg resource.Managed, d time.Duration) time.Duration {
 	if hook == nil {
 		return d
@@ -118,7 +118,7 @@ func after(hook managed.PollIntervalHook, mg resource.Managed, d time.Duration) 
 	return d
 }
 
-// turn takes the next turn of those that are looked at sooner than others, and returns how long it takes until it comes, at most so long.
+// turn reserves the next turn among the resources with a shorter interval, and returns the time until then, at most longest.
 func (c *PollScaler) turn(now time.Time, longest time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,21 +132,21 @@ func (c *PollScaler) turn(now time.Time, longest time.Duration) time.Duration {
 	return wait
 }
 
-// each is the time that passes for each reconcile of a part of all.
+// each returns the time between two reconciles of a part of all.
 func (c *PollScaler) each(share float64) time.Duration {
 	return time.Duration(float64(time.Second) / (float64(c.perSecond) * share))
 }
 
-// fullRound is how long it takes to look at all of them once.
+// fullRound returns the time that it takes to reconcile all resources once.
 func (c *PollScaler) fullRound() time.Duration {
 	return time.Duration(c.size.Load()) * c.each(pollShare)
 }
 
-// spread is the part of a delay by which it varies both ways, so that what
-// happened to many resources at once does not happen to them at once again.
+// spread is the part of a delay by which it varies in both directions, so that many resources that were reconciled at the same time are not reconciled at
+// the same time again.
 const spread = 0.1
 
-// random is a number of at least 0 and below 1.
+// random returns a number of at least 0 and below 1.
 func random() float64 { return rand.Float64() } //nolint:gosec // Nobody gains from guessing a delay.
 
 // jitter varies a delay by up to a tenth of it.
@@ -154,7 +154,7 @@ func jitter(d time.Duration, random func() float64) time.Duration {
 	return d + time.Duration((2*random()-1)*spread*float64(d))
 }
 
-// jittered is the hook, or none, with jitter.
+// jittered adds jitter to the interval of a hook.
 func jittered(hook managed.PollIntervalHook, random func() float64) managed.PollIntervalHook {
 	return func(mg resource.Managed, d time.Duration) time.Duration {
 		return jitter(after(hook, mg, d), random)

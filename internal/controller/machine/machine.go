@@ -243,12 +243,12 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 	from.Images.Subscribe(id.GroupVersionKind.Group, wakes[imageref.Image](c, id.List, images.WaitingFor))
 	from.Backups.Subscribe(id.GroupVersionKind.Group, wakes[restore.Backup](c, id.List, restore.WaitingFor))
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
-		Identity:     id,
-		External:     c,
-		Initializers: []managed.Initializer{managed.InitializerFn(c.Initialize)},
-		PollInterval: poll.Intervals(o.Clock()),
-		TellsChanges: true,
-		Wake:         wake,
+		Identity:       id,
+		External:       c,
+		Initializers:   []managed.Initializer{managed.InitializerFn(c.Initialize)},
+		PollInterval:   poll.Intervals(o.Clock()),
+		ReportsChanges: true,
+		Wake:           wake,
 	})
 }
 

@@ -38,7 +38,7 @@ func (t *Turn) Then(wake func()) {
 	t.call()
 }
 
-// come says that the turn has come.
+// come records that the turn has come, and calls the function.
 func (t *Turn) come() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,7 +46,7 @@ func (t *Turn) come() {
 	t.call()
 }
 
-// call calls the function once.
+// call calls the function once, if the turn has come.
 func (t *Turn) call() {
 	if t.came && t.wake != nil {
 		t.wake()
@@ -54,22 +54,22 @@ func (t *Turn) call() {
 	}
 }
 
-// A waiter asked for a task and has to wait.
+// A waiter is a request that has to wait.
 type waiter struct {
 	place
 
-	number int // by which it comes before others, zero before it waits
+	number int // position in the order of arrival, zero before it is in the queue
 	key    string
-	seen   time.Time // when it asked last
+	seen   time.Time // when the request was last made
 	turn   *Turn
 	due    time.Time // when its turn came, zero before
 }
 
-// missed reports whether its turn came, and it did not for too long. Then others go first, until it asks again: it is where it was in the queue,
-// since those who do not come at once are many when many wait.
+// missed reports whether the request was not made again in time after its turn had come. Then others go first until it is made again. It keeps its place in
+// the queue, because with thousands of waiting requests many are late.
 func (w *waiter) missed(now time.Time) bool { return !w.due.IsZero() && now.Sub(w.due) > reservedFor }
 
-// A queue has those that wait, each in the line of those that want the same, so that nothing is done for each of thousands at each call.
+// A queue contains the requests that wait, in one line for each place, so that the cost of a call does not depend on the number of requests.
 type queue struct {
 	last  int
 	byKey map[string]*waiter
@@ -78,7 +78,7 @@ type queue struct {
 
 func newQueue() queue { return queue{byKey: map[string]*waiter{}, lines: map[place][]*waiter{}} }
 
-// find returns who waits with a request, or a new one that does not wait yet. One that wants to run elsewhere by now keeps its number.
+// find returns the waiter of a request, or a new one that is not in the queue yet. A request for another node than before keeps its position.
 func (q *queue) find(r Request) *waiter {
 	at := place{node: r.Node, source: r.Source}
 	w := q.byKey[r.Key]
@@ -93,7 +93,7 @@ func (q *queue) find(r Request) *waiter {
 	return w
 }
 
-// add one that waits, unless it does already: behind all others, or where its number says.
+// add adds a waiter that is not in the queue: at the end, or at its former position.
 func (q *queue) add(w *waiter) {
 	if q.byKey[w.key] == w {
 		return
@@ -107,7 +107,7 @@ func (q *queue) add(w *waiter) {
 	q.byKey[w.key], q.lines[w.place] = w, slices.Insert(line, i, w)
 }
 
-// remove one that does not wait any more.
+// remove removes a waiter.
 func (q *queue) remove(w *waiter) {
 	if q.byKey[w.key] != w {
 		return
@@ -119,8 +119,8 @@ func (q *queue) remove(w *waiter) {
 	}
 }
 
-// inOrder returns those that a function permits, in the order of coming. After the first of a line that it does not, it is not called for the rest of
-// that line.
+// inOrder returns the waiters that a function permits, in the order of arrival. After the first waiter of a line that the function does not permit, it is
+// not called for the rest of the line.
 func (q *queue) inOrder(permit func(*waiter) bool) (permitted []*waiter) {
 	rest := make([][]*waiter, 0, len(q.lines))
 	for _, line := range q.lines {

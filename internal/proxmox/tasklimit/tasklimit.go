@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package tasklimit decides when a call may start a task, so that no more tasks of ours run at once than the limits of a provider
-// configuration allow. Without it clones of one template fail on the lock of their storage (TestClonesOfOneSource of package proxmox), and new VMs
-// are made out of turn (TestCreationsWaitInOrder there).
+// Package tasklimit decides when a call may start a task, so that no more of the provider's tasks run at once than the limits of a provider configuration
+// allow. Without it, clones of one template fail on the lock of their storage (TestClonesOfOneSource of package proxmox), and VMs are not created in the
+// order of the requests (TestCreationsWaitInOrder there).
 package tasklimit
 
 import (
@@ -27,10 +27,10 @@ import (
 )
 
 const (
-	// reservedFor is how long a slot is reserved for a call that waited for it.
+	// reservedFor is how long a turn is reserved for a call that waited for it.
 	reservedFor = 10 * time.Second
 
-	// waitsFor is how long a call that is not made again counts as waiting.
+	// waitsFor is how long a request stays in the queue if it is not made again.
 	waitsFor = 10 * time.Minute
 
 	// listedWithin is how long PVE's list may lack a task that was started.
@@ -40,7 +40,7 @@ const (
 // clone is the type of the tasks that clone a VM.
 const clone = "qmclone"
 
-// A Task is named by what says who has started it, where it runs and what it works on. Its zero value names none.
+// A Task identifies a task by its user, its node, its type and its subject. The zero value identifies no task.
 type Task interface {
 	comparable
 
@@ -50,22 +50,22 @@ type Task interface {
 	// Type of the task, such as qmclone.
 	Type() string
 
-	// ID of what the task works on: the VMID of the source for a clone.
+	// ID is the subject of the task, such as the VMID of the source of a clone.
 	ID() string
 
-	// User who has started the task.
+	// User that started the task.
 	User() string
 }
 
-// Limits are how many tasks of ours may run at once. Zero is no limit.
+// Limits are the numbers of the provider's tasks that may run at once. Zero is no limit.
 type Limits struct {
-	// All of them, in the cluster.
+	// All limits the tasks in the cluster.
 	All int
 
-	// PerNode are those of one node.
+	// PerNode limits the tasks of each node.
 	PerNode int
 
-	// ClonesPerSource are the clones of one VM.
+	// ClonesPerSource limits the clones of each VM.
 	ClonesPerSource int
 }
 
@@ -73,7 +73,7 @@ func (l Limits) limited() bool { return l.All > 0 || l.PerNode > 0 || l.ClonesPe
 
 // A Request asks for a task.
 type Request struct {
-	// Key is the same for requests that do the same to the same.
+	// Key identifies the operation and its subject. A request that is made again has the same key.
 	Key string
 
 	// Node that is to run the task.
@@ -83,22 +83,19 @@ type Request struct {
 	Source string
 }
 
-// A Refusal is why a request has to wait.
+// A Refusal contains the reason why a request has to wait.
 type Refusal struct {
 	// Limit that is reached: its field in the provider configuration, and its value.
 	Limit string
 
-	// Turn is when the request may be made again.
+	// Turn comes when the request may be made again.
 	Turn *Turn
 }
 
-// A Limiter lets no more tasks of ours run than the limits allow. A request that comes too early
-// is refused at once and gets its turn in the order of coming. Without it, clones of one
-// template fail (TestClonesOfOneSource). A semaphore does not do: three limits hold at
-// once, tasks from before this process count until PVE says that they have ended
-// (TestTasksFromBeforeCount), a turn is kept from the choice of a node to the call
-// (TestTurnIsKept), and who waits is woken in order instead of asking again, each time
-// with the calls that a look costs (TestTurnsComeInOrder). It is safe for concurrent use.
+// A Limiter lets no more of the provider's tasks run than the limits allow. It refuses a request that comes too early, and gives it a turn in the order of
+// arrival. A semaphore is not sufficient: three limits apply at once, tasks from before this process count until PVE reports their end
+// (TestTasksFromBeforeCount), a turn is reserved from the choice of a node to the call (TestTurnIsKept), and requests are woken in order instead of being
+// repeated, each time with the calls of a reconcile (TestTurnsComeInOrder). A Limiter is safe for concurrent use.
 type Limiter[T Task] struct {
 	limits Limits
 	user   string // whose tasks count
@@ -110,16 +107,16 @@ type Limiter[T Task] struct {
 	waiting queue
 }
 
-// An ownTask is one of ours that runs or is being started.
+// An ownTask is a task of the provider that runs or is being started.
 type ownTask[T Task] struct {
 	place
 
 	name    T // zero while it is being started
 	begun   time.Time
-	keptFor string // key of the request that is to start it, empty once that was made
+	keptFor string // key of the request that has reserved it, empty once the request was made
 }
 
-// A place is what the limits of a task are counted by.
+// A place contains the values by which the limits of a task are counted.
 type place struct{ node, source string }
 
 // New returns a Limiter of the tasks of a user.
@@ -127,8 +124,8 @@ func New[T Task](l Limits, user string, clock func() time.Time) *Limiter[T] {
 	return &Limiter[T]{limits: l, user: user, clock: clock, running: map[int]*ownTask[T]{}, waiting: newQueue()}
 }
 
-// Enter takes a turn for the task that a request starts, the one that is reserved for
-// it if there is one. What enters has to leave.
+// Enter takes a turn for the task that a request starts: the turn that is reserved for the request, if there is one. The caller must call Leave with the
+// turn.
 func (t *Limiter[T]) Enter(r Request) (int, *Refusal) {
 	if !t.limits.limited() {
 		return 0, nil
@@ -143,7 +140,7 @@ func (t *Limiter[T]) Enter(r Request) (int, *Refusal) {
 	return turn, nil
 }
 
-// Reserve reserves a turn for a request that is made next, for ten seconds.
+// Reserve reserves a turn for ten seconds, for a request that follows.
 func (t *Limiter[T]) Reserve(r Request) *Refusal {
 	if !t.limits.limited() {
 		return nil
@@ -158,7 +155,7 @@ func (t *Limiter[T]) Reserve(r Request) *Refusal {
 	return nil
 }
 
-// acquire acquires the turn that is kept for a request, or a free one.
+// acquire takes the turn that is reserved for a request, or a free one.
 func (t *Limiter[T]) acquire(r Request) (int, *Refusal) {
 	t.wakeReady()
 	for turn, o := range t.running {
@@ -176,7 +173,7 @@ func (t *Limiter[T]) acquire(r Request) (int, *Refusal) {
 	return t.last, nil
 }
 
-// wait queues a request, or keeps it where it is in the queue.
+// wait adds a request to the queue, or leaves it at its place there.
 func (t *Limiter[T]) wait(w *waiter, reached limit) *Refusal {
 	w.seen = t.clock()
 	t.waiting.add(w)
@@ -186,7 +183,7 @@ func (t *Limiter[T]) wait(w *waiter, reached limit) *Refusal {
 	return &Refusal{Limit: reached.String(), Turn: w.turn}
 }
 
-// Leave notes which task a turn was taken for, or that there is none.
+// Leave records the task that was started in a turn. If no task was started, it gives the turn back.
 func (t *Limiter[T]) Leave(turn int, started T) {
 	if turn == 0 {
 		return
@@ -197,15 +194,14 @@ func (t *Limiter[T]) Leave(turn int, started T) {
 	if started == none {
 		delete(t.running, turn)
 	} else {
-		// It may have been seen in PVE's list before we got the answer.
+		// PVE's list may have shown the task before the answer arrived.
 		maps.DeleteFunc(t.running, func(_ int, o *ownTask[T]) bool { return o.name == started })
 		t.running[turn].name = started
 	}
 	t.wakeReady()
 }
 
-// Observe takes in which tasks run, by a list of all of the cluster or of some. Those that were started
-// before this process count too.
+// Observe updates the running tasks from a list of all tasks of the cluster, or of some. Tasks that were started before this process count too.
 func (t *Limiter[T]) Observe(listed map[T]bool, all bool) {
 	if !t.limits.limited() {
 		return
@@ -228,7 +224,7 @@ func (t *Limiter[T]) Observe(listed map[T]bool, all bool) {
 	t.wakeReady()
 }
 
-// placeOf returns what the limits of a task that runs are counted by.
+// placeOf returns the place of a task that runs.
 func placeOf[T Task](t T) place {
 	if t.Type() != clone {
 		return place{node: t.Node()}
@@ -244,7 +240,7 @@ func (t *Limiter[T]) Forget(name T) {
 	t.wakeReady()
 }
 
-// wakeReady wakes those whose turn has come.
+// wakeReady wakes the requests whose turn has come.
 func (t *Limiter[T]) wakeReady() {
 	now := t.clock()
 	maps.DeleteFunc(t.running, func(_ int, o *ownTask[T]) bool { return o.keptFor != "" && now.Sub(o.begun) > reservedFor })
@@ -261,7 +257,7 @@ func (t *Limiter[T]) wakeReady() {
 	}
 }
 
-// WakeAll has all who wait ask again: another Limiter has taken the place of this.
+// WakeAll wakes all requests that wait, because another Limiter has replaced this one.
 func (t *Limiter[T]) WakeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -271,14 +267,14 @@ func (t *Limiter[T]) WakeAll() {
 	t.waiting = newQueue()
 }
 
-// exceeded returns the limit that keeps a request from what those that run and those that came before it leave, or noLimit.
+// exceeded returns the limit that the running tasks and the requests before this one leave no room below, or noLimit.
 func (t *Limiter[T]) exceeded(w *waiter) limit {
 	now, used, reached, decided := t.clock(), t.used(), noLimit, false
 	t.waiting.inOrder(func(before *waiter) bool {
 		if decided || before != w && before.missed(now) {
 			return !decided
 		}
-		// One that has to wait takes nothing from those after it, and those that want the same wait too.
+		// A request that has to wait takes nothing from later ones, except from those of the same place, which wait too.
 		l := used.take(t.limits, before.place)
 		if before == w || l != noLimit && before.place == w.place {
 			reached, decided = l, true
@@ -291,7 +287,7 @@ func (t *Limiter[T]) exceeded(w *waiter) limit {
 	return used.take(t.limits, w.place)
 }
 
-// used counts what runs.
+// used counts the tasks that run.
 func (t *Limiter[T]) used() *usage {
 	u := &usage{nodes: map[string]int{}, sources: map[string]int{}}
 	for _, o := range t.running {
@@ -300,7 +296,7 @@ func (t *Limiter[T]) used() *usage {
 	return u
 }
 
-// A usage is how many tasks there are, on each node, and of each source.
+// A usage is the number of tasks: all, on each node, and of each source.
 type usage struct {
 	all            int
 	nodes, sources map[string]int
@@ -312,7 +308,7 @@ func (u *usage) add(p place) {
 	u.sources[p.source]++
 }
 
-// take counts one more task, unless a limit is reached, which it returns.
+// take counts one more task. If a limit is reached, it counts nothing and returns the limit.
 func (u *usage) take(l Limits, p place) limit {
 	switch {
 	case l.All > 0 && u.all >= l.All:
@@ -326,13 +322,13 @@ func (u *usage) take(l Limits, p place) limit {
 	return noLimit
 }
 
-// A limit is a field of the provider configuration, and its value.
+// A limit is a field of the provider configuration and its value.
 type limit struct {
 	field string
 	value int
 }
 
-// noLimit is none that is reached.
+// noLimit means that no limit is reached.
 var noLimit = limit{} //nolint:gochecknoglobals // It is never written.
 
 func (l limit) String() string { return fmt.Sprintf("%s (%d)", l.field, l.value) }
