@@ -102,7 +102,7 @@ func (b *bench) measure(ctx context.Context, all []scenario) (took []time.Durati
 	errs := make([]error, len(all))
 	begin := time.Now()
 	_ = parallel(context.WithoutCancel(ctx), max(b.Parallel, 1), len(all), func(_ context.Context, i int) error {
-		time.Sleep(time.Duration(i) * inOrder)
+		<-time.After(time.Duration(i) * inOrder)
 		if ctx.Err() == nil {
 			errs[i] = all[i].run(ctx)
 		}

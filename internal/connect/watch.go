@@ -33,7 +33,7 @@ const (
 	lastRewatch  = 5 * time.Minute
 )
 
-// watches watches only the Secrets and ConfigMaps that resources refer to: a watch of all would transfer every Secret of the cluster.
+// watches reads only the Secrets and ConfigMaps that resources refer to: a watch of all would transfer every Secret of the cluster.
 type watches struct {
 	kube    client.WithWatch
 	objects *objects

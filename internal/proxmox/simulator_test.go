@@ -524,7 +524,7 @@ func (l lab) cloneInTurn(source proxmox.Ref, vmid int) (proxmox.UPID, error) {
 			if _, err := l.Tasks(l.t.Context()); err != nil {
 				return "", err
 			}
-			time.Sleep(5 * time.Millisecond)
+			<-time.After(5 * time.Millisecond)
 			turn.Then(func() { came = true })
 		}
 	}

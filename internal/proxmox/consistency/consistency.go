@@ -147,7 +147,7 @@ func froze(log []string, v proxmox.Version) Level {
 	return FileSystem
 }
 
-// reports reports whether a log contains a result of freezing, not only the attempt.
+// reports returns whether a log contains a result of freezing, not only the attempt.
 func reports(log []string) bool {
 	return slices.ContainsFunc([]*regexp.Regexp{reFrozen, reSkipped, reFreezeFailed, reThawFailed}, func(re *regexp.Regexp) bool { return has(log, re) })
 }

@@ -161,30 +161,30 @@ func TestTurnIsNotKeptForEver(t *testing.T) {
 	}
 }
 
-// TestPlaceInTheQueue has who comes late go first among those who wait: with thousands, many come later than their turn is kept.
+// TestPlaceInTheQueue checks that a request that comes too late for its turn keeps its place: with thousands of requests, many are late.
 func TestPlaceInTheQueue(t *testing.T) {
 	q := newBusyCluster(t)
 	q.waits(2)
 	second := q.waits(3)
 	q.ends(q.busy)
 	q.clock.Add(reservedFor + 1)
-	turn, refused := q.Enter(starts("a", 4))
-	if refused == nil || !came(second) {
-		t.Fatal("the second goes on instead of the first, not one that came after it")
+	if _, refused := q.Enter(starts("a", 4)); refused == nil || !came(second) {
+		t.Fatal("want that the second one goes on instead of the first, and not one that came after it")
 	}
-	if turn, refused = q.Enter(starts("a", 3)); refused != nil {
-		t.Fatal("its turn has come")
+	turn, refused := q.Enter(starts("a", 3))
+	if refused != nil {
+		t.Fatal("want that its turn has come")
 	}
 	first := q.waits(2)
 	q.waits(5)
 	q.Leave(turn, task{})
 	if !came(first) {
-		t.Error("who came first is the first again")
+		t.Error("want that the request that came first is the first again")
 	}
 }
 
-// TestNobodyWaitsForEver removes who does not ask again from the queue, and has it ask if it is still there.
-func TestNobodyWaitsForEver(t *testing.T) {
+// TestQueueExpires checks that a request that is not made again leaves the queue, and that its resource is woken in case it still exists.
+func TestQueueExpires(t *testing.T) {
 	q := newBusyCluster(t)
 	gone := q.waits(2)
 	q.clock.Add(waitsFor + 1)
@@ -196,7 +196,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	}
 }
 
-// TestOtherPlace keeps who waits in its place in the order when it wants to run elsewhere.
+// TestOtherPlace checks that a request for another node keeps its place in the order of arrival.
 func TestOtherPlace(t *testing.T) {
 	q := newBusyCluster(t)
 	q.waits(2)
@@ -315,7 +315,7 @@ func TestTaskThatIsNotVisibleYet(t *testing.T) {
 	q.waits(2)
 }
 
-// TestManyWaiting has a call do nothing for each of those that wait: all of a large creation ask.
+// TestManyWaiting checks that the cost of a call does not depend on the number of requests that wait.
 func TestManyWaiting(t *testing.T) {
 	const many = 1000
 	turns := New[task](Limits{All: 20, PerNode: 20, ClonesPerSource: 1}, "u@pve", newManualClock().Now)

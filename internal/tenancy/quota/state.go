@@ -24,8 +24,8 @@ package quota
 //	Granted       all of Has is Pending, and there is no VMID  all that was granted
 //	Creating      all of Has is Pending, and there is a VMID   all that was granted
 //	Held          some of Has was observed, or Volume is set   what was observed, and what was granted in addition
-//	LeftCreating  Left is set, and a time in Creating          all that was granted
-//	Left          Left is set                                  disks and interfaces
+//	LeftCreating  the entry has Left, and a time in Creating   all that was granted
+//	Left          the entry has Left                           disks and interfaces
 //
 // The larger of Has and the observed amounts counts. In state Left, the VM counts in addition to Has as the list of VMs shows it.
 //
