@@ -60,7 +60,6 @@ type waiter struct {
 
 	number int // position in the order of arrival, zero before it is in the queue
 	key    string
-	seen   time.Time // when the request was last made
 	turn   *Turn
 	due    time.Time // when its turn came, zero before
 }

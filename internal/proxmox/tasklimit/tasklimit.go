@@ -30,7 +30,8 @@ const (
 	// reservedFor is how long a turn is reserved for a call that waited for it.
 	reservedFor = 10 * time.Second
 
-	// waitsFor is how long a request stays in the queue if it is not made again.
+	// waitsFor is how long a request stays in the queue if it is not made again after its turn has come. Before that it stays: with thousands of requests, a
+	// turn may take longer.
 	waitsFor = 10 * time.Minute
 
 	// listedWithin is how long PVE's list may lack a task that was started.
@@ -175,7 +176,6 @@ func (t *Limiter[T]) acquire(r Request) (int, *Refusal) {
 
 // wait adds a request to the queue, or leaves it at its place there.
 func (t *Limiter[T]) wait(w *waiter, reached limit) *Refusal {
-	w.seen = t.clock()
 	t.waiting.add(w)
 	if w.turn == nil || !w.due.IsZero() {
 		w.turn, w.due = &Turn{}, time.Time{}
@@ -247,12 +247,11 @@ func (t *Limiter[T]) wakeReady() {
 	used := t.used()
 	for _, w := range t.waiting.inOrder(func(w *waiter) bool { return w.missed(now) || used.take(t.limits, w.place) == noLimit }) {
 		switch {
-		case now.Sub(w.seen) > waitsFor:
-			t.waiting.remove(w)
-			w.turn.come()
 		case w.due.IsZero():
 			w.due = now
 			w.turn.come()
+		case now.Sub(w.due) > waitsFor:
+			t.waiting.remove(w)
 		}
 	}
 }

@@ -183,16 +183,20 @@ func TestPlaceInTheQueue(t *testing.T) {
 	}
 }
 
-// TestQueueExpires checks that a request that is not made again leaves the queue, and that its resource is woken in case it still exists.
+// TestQueueExpires checks that a request keeps its place until its turn comes, however long that takes, and leaves the queue if it is not made then.
 func TestQueueExpires(t *testing.T) {
 	q := newBusyCluster(t)
 	gone := q.waits(2)
-	q.clock.Add(waitsFor + 1)
-	other := q.waits(3)
+	q.clock.Add(2 * waitsFor)
+	q.waits(3)
 	q.ends(q.busy)
+	if !came(gone) || len(q.waiting.byKey) != 2 {
+		t.Fatalf("want that the turn of the first comes, and that it keeps its place, got %v", q.waiting.byKey)
+	}
+	q.clock.Add(waitsFor + 1)
 	q.Observe(nil, true)
-	if !came(gone) || !came(other) || len(q.waiting.byKey) != 1 {
-		t.Errorf("want the other alone to wait, got %v", q.waiting.byKey)
+	if _, waits := q.waiting.byKey[starts("a", 2).Key]; waits {
+		t.Error("want that a request leaves the queue that is not made after its turn")
 	}
 }
 
